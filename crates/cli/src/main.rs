@@ -1,0 +1,2 @@
+//! The `tripoint` command.
+fn main() {}

@@ -1,0 +1,7 @@
+//! Block codecs: one file each, one signature for all.
+//!
+//! A decoder gets the whole stored block and the exact number of bytes that it must decode to. Anything else,
+//! more or less, is an error: a block never ends a stream early without a word.
+
+#[cfg(any(feature = "zstd", feature = "zstd-c"))]
+pub mod zstd;

@@ -1,0 +1,3 @@
+//! One-pass `.izs` recordings on microcontrollers.
+#![no_std]
+#![forbid(unsafe_code)]

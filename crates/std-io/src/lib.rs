@@ -1,0 +1,1 @@
+//! The host side of Tripoint: files, memory maps, typed reads.
