@@ -15,6 +15,11 @@ pub trait FrameEncoder {
 
     /// Ends the frame: returns its last bytes piece by piece, then `None`.
     fn finish(&mut self) -> Option<&[u8]>;
+
+    /// The longest frame that `len` bytes of content can become, whatever they are and however they are split.
+    fn max_output(len: u64) -> u64
+    where
+        Self: Sized;
 }
 
 /// What [`FrameEncoder::encode`] did.
