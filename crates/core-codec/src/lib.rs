@@ -12,6 +12,8 @@ extern crate std;
 #[cfg(feature = "alloc")]
 pub mod codec;
 pub mod error;
+#[cfg(feature = "izs")]
+pub mod izs;
 pub mod limits;
 #[cfg(feature = "alloc")]
 pub mod source;
