@@ -1,0 +1,275 @@
+//! DEFLATE (RFC 1951) in zlib (RFC 1950) and gzip (RFC 1952) framing.
+//!
+//! A decoder tells the framing by the first bytes. The `deflate-c` feature replaces the pure Rust codec by
+//! libdeflate: the same data, in general other stored bytes.
+//!
+//! ```
+//! use core_codec::codec::deflate::{self, Framing};
+//!
+//! let stored = deflate::encode(&[7; 1000], 6, Framing::Zlib);
+//! let mut out = [0; 1000];
+//! deflate::decode(&stored, &mut out).unwrap();
+//! assert_eq!(deflate::decode_to_vec(&stored, 1000).unwrap(), out);
+//! ```
+
+use alloc::vec::Vec;
+
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
+
+use crate::error::ErrorKind;
+
+/// No DEFLATE stream decodes to more than this many bytes for each stored byte.
+pub const MAX_EXPANSION: u64 = 1032;
+
+/// What surrounds a DEFLATE stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Two bytes before it and an Adler-32 after it (RFC 1950).
+    Zlib,
+    /// Ten bytes or more before it, a CRC-32 and the length after it (RFC 1952).
+    Gzip,
+}
+
+impl Framing {
+    /// The framing that `stored` starts with; what is not gzip can only be zlib.
+    #[must_use]
+    pub fn of(stored: &[u8]) -> Self {
+        if stored.starts_with(&[0x1f, 0x8b]) { Self::Gzip } else { Self::Zlib }
+    }
+}
+
+fn codec_error(reason: &'static str) -> ErrorKind {
+    ErrorKind::Codec { codec: "deflate", reason }
+}
+
+const TOO_LONG: &str = "decodes to more bytes than it should";
+
+/// Decodes the one stream in `stored`, with its checksum, into all of `out`. Bytes after the stream are ignored.
+///
+/// # Errors
+/// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Mismatch`] when it decodes to fewer bytes than `out`
+/// has.
+pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
+    let expected = out.len() as u64;
+    let found = decode_some(stored, out)?;
+    if found as u64 == expected {
+        return Ok(());
+    }
+    Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found: found as u64 })
+}
+
+#[cfg(feature = "deflate-c")]
+fn decode_some(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
+    use libdeflater::{DecompressionError, Decompressor};
+    let mut decoder = Decompressor::new();
+    let decoded = match Framing::of(stored) {
+        Framing::Zlib => decoder.zlib_decompress(stored, out),
+        Framing::Gzip => decoder.gzip_decompress(stored, out),
+    };
+    decoded.map_err(|error| match error {
+        DecompressionError::BadData => codec_error("malformed stream or wrong checksum"),
+        DecompressionError::InsufficientSpace => codec_error(TOO_LONG),
+    })
+}
+
+#[cfg(not(feature = "deflate-c"))]
+fn decode_some(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
+    inflate(stored, out).and_then(|(status, written)| match status {
+        TINFLStatus::Done => Ok(written),
+        TINFLStatus::HasMoreOutput => Err(codec_error(TOO_LONG)),
+        _ => Err(failure(status)),
+    })
+}
+
+/// Decodes the one stream in `stored`, whatever it decodes to up to `limit` bytes.
+///
+/// # Errors
+/// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Limit`] when it decodes to more than `limit` bytes.
+pub fn decode_to_vec(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut out = alloc::vec![0; limit.min(stored.len().saturating_mul(4).max(256))];
+    // Each round decodes from the start: the sizes double, so the work is at most twice that of one pass.
+    loop {
+        let (status, written) = inflate(stored, &mut out)?;
+        match status {
+            TINFLStatus::Done => {
+                out.truncate(written);
+                return Ok(out);
+            }
+            TINFLStatus::HasMoreOutput if out.len() == limit => {
+                let found = (limit as u64).saturating_add(1);
+                return Err(ErrorKind::Limit { what: "decoded bytes", limit: limit as u64, found });
+            }
+            TINFLStatus::HasMoreOutput => out.resize(out.len().saturating_mul(2).min(limit), 0),
+            _ => return Err(failure(status)),
+        }
+    }
+}
+
+/// One pass of the pure Rust decoder: how it ended, and how many bytes it wrote.
+fn inflate(stored: &[u8], out: &mut [u8]) -> Result<(TINFLStatus, usize), ErrorKind> {
+    let framing = Framing::of(stored);
+    let (body, flags) = match framing {
+        Framing::Zlib => (stored, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER),
+        Framing::Gzip => (gzip_body(stored)?, 0),
+    };
+    let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    let (status, read, written) = decompress(&mut DecompressorOxide::new(), body, out, 0, flags);
+    if framing == Framing::Gzip && status == TINFLStatus::Done {
+        check_gzip_trailer(&body[read..], &out[..written])?;
+    }
+    Ok((status, written))
+}
+
+fn failure(status: TINFLStatus) -> ErrorKind {
+    codec_error(match status {
+        TINFLStatus::Adler32Mismatch => "the Adler-32 differs",
+        TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => "the stream ends early",
+        _ => "malformed stream",
+    })
+}
+
+/// What follows the gzip header of RFC 1952, section 2.3.
+fn gzip_body(stored: &[u8]) -> Result<&[u8], ErrorKind> {
+    const CRC: u8 = 2;
+    const EXTRA: u8 = 4;
+    const NAME: u8 = 8;
+    const COMMENT: u8 = 16;
+    let ends = || codec_error("the gzip header ends early");
+    let (header, mut rest) = stored.split_first_chunk::<10>().ok_or_else(ends)?;
+    if header[2] != 8 {
+        return Err(codec_error("the gzip header names a method that is not DEFLATE"));
+    }
+    let flags = header[3];
+    if flags & EXTRA != 0 {
+        let (len, tail) = rest.split_first_chunk::<2>().ok_or_else(ends)?;
+        rest = tail.get(usize::from(u16::from_le_bytes(*len))..).ok_or_else(ends)?;
+    }
+    for text in [NAME, COMMENT] {
+        if flags & text != 0 {
+            let end = rest.iter().position(|&byte| byte == 0).ok_or_else(ends)?;
+            rest = &rest[end + 1..];
+        }
+    }
+    let header_crc = if flags & CRC != 0 { 2 } else { 0 };
+    rest.get(header_crc..).ok_or_else(ends)
+}
+
+/// The CRC-32 and the length modulo 2^32 that follow the stream.
+fn check_gzip_trailer(trailer: &[u8], decoded: &[u8]) -> Result<(), ErrorKind> {
+    let (crc, rest) = trailer.split_first_chunk().ok_or(codec_error("the gzip trailer is missing"))?;
+    let (len, _) = rest.split_first_chunk().ok_or(codec_error("the gzip trailer ends early"))?;
+    if u32::from_le_bytes(*crc) != crc32fast::hash(decoded) {
+        return Err(codec_error("the CRC-32 differs"));
+    }
+    if u32::from_le_bytes(*len) != decoded.len() as u32 {
+        return Err(codec_error("the length in the gzip trailer differs"));
+    }
+    Ok(())
+}
+
+/// Encodes `data` at `level` 1 (fast) to 9 (small).
+#[cfg(feature = "deflate-c")]
+#[must_use]
+pub fn encode(data: &[u8], level: u8, framing: Framing) -> Vec<u8> {
+    use libdeflater::{CompressionLvl, Compressor};
+    let level = CompressionLvl::new(i32::from(level.clamp(1, 9))).unwrap_or_default();
+    let mut encoder = Compressor::new(level);
+    let mut out = alloc::vec![0; encoder.gzip_compress_bound(data.len())];
+    let written = match framing {
+        Framing::Zlib => encoder.zlib_compress(data, &mut out),
+        Framing::Gzip => encoder.gzip_compress(data, &mut out),
+    };
+    // The bound for gzip, the longer framing, always has room.
+    out.truncate(written.unwrap_or_default());
+    out
+}
+
+/// Encodes `data` at `level` 1 (fast) to 9 (small).
+#[cfg(not(feature = "deflate-c"))]
+#[must_use]
+pub fn encode(data: &[u8], level: u8, framing: Framing) -> Vec<u8> {
+    let level = level.clamp(1, 9);
+    match framing {
+        Framing::Zlib => miniz_oxide::deflate::compress_to_vec_zlib(data, level),
+        Framing::Gzip => {
+            let mut out = Vec::from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+            out.extend(miniz_oxide::deflate::compress_to_vec(data, level));
+            out.extend(crc32fast::hash(data).to_le_bytes());
+            out.extend((data.len() as u32).to_le_bytes());
+            out
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn sample() -> Vec<u8> {
+        (0..5000u32).flat_map(|i| (i / 7).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn both_framings_round_trip_at_every_level() {
+        let data = sample();
+        for framing in [Framing::Zlib, Framing::Gzip] {
+            for level in 0..=10 {
+                let stored = encode(&data, level, framing);
+                assert_eq!(Framing::of(&stored), framing);
+                let mut out = vec![0; data.len()];
+                decode(&stored, &mut out).unwrap();
+                assert_eq!(out, data);
+                assert_eq!(decode_to_vec(&stored, 1 << 20).unwrap(), data);
+            }
+            let empty = encode(&[], 6, framing);
+            decode(&empty, &mut []).unwrap();
+            assert_eq!(decode_to_vec(&empty, 0).unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn the_length_must_be_exact() {
+        let data = sample();
+        for framing in [Framing::Zlib, Framing::Gzip] {
+            let stored = encode(&data, 6, framing);
+            let short = decode(&stored, &mut vec![0; data.len() + 1]);
+            assert!(matches!(short, Err(ErrorKind::Mismatch { .. })), "{short:?}");
+            assert_eq!(decode(&stored, &mut vec![0; data.len() - 1]), Err(codec_error(TOO_LONG)));
+            let limited = decode_to_vec(&stored, data.len() as u64 - 1);
+            assert!(matches!(limited, Err(ErrorKind::Limit { .. })));
+        }
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed() {
+        let data = sample();
+        for framing in [Framing::Zlib, Framing::Gzip] {
+            let stored = encode(&data, 6, framing);
+            for at in (0..stored.len()).filter(|at| framing == Framing::Zlib || *at >= 10) {
+                let mut damaged = stored.clone();
+                damaged[at] ^= 0x55;
+                let mut out = vec![0; data.len()];
+                assert!(decode(&damaged, &mut out).is_err() || out == data, "byte {at}");
+                assert!(decode(&stored[..at], &mut out).is_err(), "cut at {at}");
+                assert!(decode_to_vec(&stored[..at], 1 << 20).is_err(), "cut at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn optional_fields_of_a_gzip_header_are_skipped() {
+        let data = sample();
+        let plain = encode(&data, 6, Framing::Gzip);
+        let mut stored = plain[..10].to_vec();
+        stored[3] = 2 | 4 | 8 | 16;
+        stored.extend(b"\x03\0xyzname\0comment\0\x12\x34");
+        stored.extend(&plain[10..]);
+        assert_eq!(decode_to_vec(&stored, 1 << 20).unwrap(), data);
+        for cut in 0..34 {
+            assert!(decode_to_vec(&stored[..cut], 1 << 20).is_err());
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The byte shuffle: all first bytes of the elements, then all second bytes, and so on.
+//!
+//! ```
+//! use core_codec::codec::shuffle;
+//!
+//! let mut planes = [0; 6];
+//! shuffle::shuffle(&[1, 10, 2, 20, 3, 30], 2, &mut planes);
+//! assert_eq!(planes, [1, 2, 3, 10, 20, 30]);
+//! ```
+
+/// Elements of one step of the kernels.
+const LANES: usize = 8;
+
+/// Splits `data`, elements of `width` bytes, into its byte planes.
+///
+/// # Panics
+/// When the lengths differ or are not a multiple of `width`.
+pub fn shuffle(data: &[u8], width: usize, planes: &mut [u8]) {
+    assert_eq!(data.len(), planes.len());
+    assert!(width > 0 && data.len().is_multiple_of(width));
+    let count = data.len() / width;
+    match width {
+        1 => planes.copy_from_slice(data),
+        2 => {
+            let (low, high) = planes.split_at_mut(count);
+            for ((element, low), high) in data.as_chunks::<2>().0.iter().zip(low).zip(high) {
+                [*low, *high] = *element;
+            }
+        }
+        4 => shuffle4(data, planes, count),
+        8 => shuffle8(data, planes, count),
+        _ => shuffle_any(data, width, planes, count, 0),
+    }
+}
+
+/// Joins the byte planes of whole elements: `out` gets the elements from `first` on, as many as fit.
+///
+/// Parts of the elements can be joined independently, for instance on several threads.
+///
+/// # Panics
+/// When `planes` or `out` is not a multiple of `width`, or the elements asked for are not all in `planes`.
+pub fn unshuffle(planes: &[u8], width: usize, first: usize, out: &mut [u8]) {
+    assert!(width > 0 && planes.len().is_multiple_of(width) && out.len().is_multiple_of(width));
+    let count = planes.len() / width;
+    let wanted = out.len() / width;
+    assert!(first <= count && wanted <= count - first);
+    match width {
+        1 => out.copy_from_slice(&planes[first..first + wanted]),
+        2 => {
+            let low = &planes[first..first + wanted];
+            let high = &planes[count + first..count + first + wanted];
+            for ((element, low), high) in out.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
+                *element = [*low, *high];
+            }
+        }
+        4 => unshuffle4(planes, count, first, out),
+        8 => unshuffle8(planes, count, first, out),
+        _ => unshuffle_any(planes, width, count, first, 0, out),
+    }
+}
+
+/// The plain definition, from element `from` on.
+fn shuffle_any(data: &[u8], width: usize, planes: &mut [u8], count: usize, from: usize) {
+    for (i, element) in data.chunks_exact(width).enumerate().skip(from) {
+        for (p, &byte) in element.iter().enumerate() {
+            planes[p * count + i] = byte;
+        }
+    }
+}
+
+/// The plain definition, from element `from` of `out` on.
+fn unshuffle_any(planes: &[u8], width: usize, count: usize, first: usize, from: usize, out: &mut [u8]) {
+    for (i, element) in out.chunks_exact_mut(width).enumerate().skip(from) {
+        for (p, byte) in element.iter_mut().enumerate() {
+            *byte = planes[p * count + first + i];
+        }
+    }
+}
+
+/// Exchanges the high `shift` bits of each half-word of `low` with the low ones of `high`, where `mask` selects
+/// the low ones: one step of a transposition.
+#[inline(always)]
+fn exchange(words: &mut [u64], low: usize, high: usize, shift: u32, mask: u64) {
+    let swap = ((words[low] >> shift) ^ words[high]) & mask;
+    words[high] ^= swap;
+    words[low] ^= swap << shift;
+}
+
+const HALVES: u64 = 0x0000_0000_ffff_ffff;
+const QUARTERS: u64 = 0x0000_ffff_0000_ffff;
+const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+
+/// Transposes 8 x 8 bytes; it is its own inverse.
+#[inline(always)]
+fn transpose8(mut words: [u64; 8]) -> [u64; 8] {
+    for i in 0..4 {
+        exchange(&mut words, i, i + 4, 32, HALVES);
+    }
+    for i in [0, 1, 4, 5] {
+        exchange(&mut words, i, i + 2, 16, QUARTERS);
+    }
+    for i in [0, 2, 4, 6] {
+        exchange(&mut words, i, i + 1, 8, BYTES);
+    }
+    words
+}
+
+/// Transposes two squares of 4 x 4 bytes, one in each half of the words; it is its own inverse.
+#[inline(always)]
+fn transpose4(mut words: [u64; 4]) -> [u64; 4] {
+    for i in 0..2 {
+        exchange(&mut words, i, i + 2, 16, QUARTERS);
+    }
+    for i in [0, 2] {
+        exchange(&mut words, i, i + 1, 8, BYTES);
+    }
+    words
+}
+
+/// The `N` planes of a whole array, cut to the elements from `first` on.
+fn split<const N: usize>(planes: &[u8], count: usize, first: usize) -> [&[u8]; N] {
+    core::array::from_fn(|p| &planes[p * count + first..(p + 1) * count])
+}
+
+fn split_mut<const N: usize>(mut planes: &mut [u8], count: usize) -> [&mut [u8]; N] {
+    core::array::from_fn(|_| {
+        let (plane, rest) = core::mem::take(&mut planes).split_at_mut(count);
+        planes = rest;
+        plane
+    })
+}
+
+fn shuffle8(data: &[u8], planes: &mut [u8], count: usize) {
+    let split = split_mut::<8>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
+    for (i, group) in data.as_chunks::<{ 8 * LANES }>().0.iter().enumerate() {
+        let words = core::array::from_fn(|r| word(group, 8 * r));
+        for (p, row) in transpose8(words).into_iter().enumerate() {
+            split[p][i] = row.to_le_bytes();
+        }
+    }
+    shuffle_any(data, 8, planes, count, count - count % LANES);
+}
+
+fn unshuffle8(planes: &[u8], count: usize, first: usize, out: &mut [u8]) {
+    let split = split::<8>(planes, count, first).map(|plane| plane.as_chunks::<LANES>().0);
+    for (i, group) in out.as_chunks_mut::<{ 8 * LANES }>().0.iter_mut().enumerate() {
+        let words = core::array::from_fn(|p| u64::from_le_bytes(split[p][i]));
+        for (r, element) in transpose8(words).into_iter().enumerate() {
+            group[8 * r..8 * r + 8].copy_from_slice(&element.to_le_bytes());
+        }
+    }
+    let done = out.len() / 8 / LANES * LANES;
+    unshuffle_any(planes, 8, count, first, done, out);
+}
+
+fn shuffle4(data: &[u8], planes: &mut [u8], count: usize) {
+    let split = split_mut::<4>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
+    for (i, group) in data.as_chunks::<{ 4 * LANES }>().0.iter().enumerate() {
+        // Elements i and i + 4 share a word, so that a transposed word holds eight bytes of one plane.
+        let words = core::array::from_fn(|r| half(group, 4 * r) | half(group, 4 * r + 16) << 32);
+        for (p, row) in transpose4(words).into_iter().enumerate() {
+            split[p][i] = row.to_le_bytes();
+        }
+    }
+    shuffle_any(data, 4, planes, count, count - count % LANES);
+}
+
+fn unshuffle4(planes: &[u8], count: usize, first: usize, out: &mut [u8]) {
+    let split = split::<4>(planes, count, first).map(|plane| plane.as_chunks::<LANES>().0);
+    for (i, group) in out.as_chunks_mut::<{ 4 * LANES }>().0.iter_mut().enumerate() {
+        let words = core::array::from_fn(|p| u64::from_le_bytes(split[p][i]));
+        for (r, pair) in transpose4(words).into_iter().enumerate() {
+            let (low, high) = (pair as u32, (pair >> 32) as u32);
+            group[4 * r..4 * r + 4].copy_from_slice(&low.to_le_bytes());
+            group[4 * r + 16..4 * r + 20].copy_from_slice(&high.to_le_bytes());
+        }
+    }
+    let done = out.len() / 4 / LANES * LANES;
+    unshuffle_any(planes, 4, count, first, done, out);
+}
+
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+#[inline(always)]
+fn half(bytes: &[u8], at: usize) -> u64 {
+    let mut half = [0; 4];
+    half.copy_from_slice(&bytes[at..at + 4]);
+    u64::from(u32::from_le_bytes(half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn the_kernels_equal_the_definition_at_every_length() {
+        for width in [1, 2, 3, 4, 8, 16] {
+            for count in 0..70 {
+                let data: Vec<u8> = (0..width * count).map(|i| (i * 31 + i / 255) as u8).collect();
+                let mut expected = vec![0; data.len()];
+                shuffle_any(&data, width, &mut expected, count, 0);
+                let mut planes = vec![0; data.len()];
+                shuffle(&data, width, &mut planes);
+                assert_eq!(planes, expected, "{count} of {width}");
+                for first in [0, count / 3, count] {
+                    for last in [first, (first + count) / 2, count] {
+                        let mut out = vec![0; (last - first) * width];
+                        unshuffle(&planes, width, first, &mut out);
+                        assert_eq!(out, data[first * width..last * width], "{first}..{last} of {width}");
+                    }
+                }
+            }
+        }
+    }
+}
