@@ -1,0 +1,131 @@
+//! Runs the programs of `firmware/` on the boards and compares what they print with the files beside them.
+//!
+//! The expected output of `NAME.rs` is `NAME.out`, or `NAME.BOARD.out` where a board's differs for a reason.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use lexopt::{Arg, ValueExt};
+use similar::TextDiff;
+
+use crate::boards::{self, BOARDS, Board};
+use crate::firmware::{self, Program};
+use crate::thumb::Toolchain;
+use crate::{inputs, paths, qemu, setup};
+
+/// Lines that start so hold figures, which the budgets judge.
+const MEASURED: &str = "measured ";
+
+/// What was asked for.
+#[derive(Default)]
+struct Options {
+    name: Option<String>,
+    board: Option<&'static Board>,
+    bless: bool,
+}
+
+pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
+    let mut options = Options::default();
+    while let Some(arg) = args.next()? {
+        match arg {
+            Arg::Long("board") => options.board = Some(boards::find(&args.value()?.string()?)?),
+            Arg::Long("bless") => options.bless = true,
+            Arg::Value(name) if options.name.is_none() => options.name = Some(name.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    run(&setup::ensure()?, &options)
+}
+
+fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
+    let programs = wanted(options)?;
+    let (mut passed, mut failures) = (0, Vec::new());
+    for board in BOARDS.iter().filter(|board| options.board.is_none_or(|only| only == *board)) {
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            programs.iter().partition(|program| program.boards.contains(&board));
+        for program in elsewhere {
+            println!("{} on {}: not for this board", program.name, board.name);
+        }
+        if here.is_empty() {
+            continue;
+        }
+        let names: Vec<_> = here.iter().map(|program| program.name.as_str()).collect();
+        let dir = firmware::build(toolchain, board, &names)?;
+        for program in here {
+            let at = format!("{} on {}", program.name, board.name);
+            match test(program, board, dir.join(&program.name), options.bless) {
+                Ok(verdict) => {
+                    println!("{at}: {verdict}");
+                    passed += 1;
+                }
+                Err(error) => {
+                    println!("{at}: FAILED");
+                    failures.push(format!("{at}: {error:#}"));
+                }
+            }
+        }
+    }
+    for failure in &failures {
+        println!("\n{failure}");
+    }
+    println!("\nprograms in QEMU: {passed} passed, {} failed", failures.len());
+    if !failures.is_empty() {
+        bail!("{} runs in QEMU failed", failures.len());
+    }
+    Ok(())
+}
+
+fn wanted(options: &Options) -> Result<Vec<Program>> {
+    let mut programs = firmware::programs()?;
+    if let Some(name) = &options.name {
+        programs.retain(|program| program.name == *name);
+        let Some(program) = programs.first() else { bail!("there is no program firmware/src/bin/{name}.rs") };
+        if let Some(board) = options.board
+            && !program.boards.contains(&board)
+        {
+            bail!("program {name} is not for {}: see firmware/Cargo.toml", board.name);
+        }
+    }
+    Ok(programs)
+}
+
+/// Runs one program on one board, and says how it fared.
+fn test(program: &Program, board: &Board, binary: PathBuf, bless: bool) -> Result<&'static str> {
+    let dir = paths::target().join("qemu").join(format!("{}.{}", program.name, board.name));
+    fs::create_dir_all(&dir)?;
+    for (name, source) in &program.inputs {
+        fs::write(dir.join(name), inputs::bytes(source)?).with_context(|| format!("{name}, an input"))?;
+    }
+    let ended = qemu::run(board, &binary, &dir)?;
+    let printed = ended.stdout.replace("\r\n", "\n");
+    let context = || format!("printed:\n{printed}{}", ended.stderr);
+    let status = ended.status.context("it did not end in time").with_context(context)?;
+    if status.code() != Some(program.exit) {
+        bail!("{status}, where {} was expected; {}", program.exit, context());
+    }
+    compare(program, board, &unmeasured(&printed), bless)
+}
+
+/// The output without the figures.
+fn unmeasured(printed: &str) -> String {
+    printed.split_inclusive('\n').filter(|line| !line.starts_with(MEASURED)).collect()
+}
+
+fn compare(program: &Program, board: &Board, printed: &str, bless: bool) -> Result<&'static str> {
+    let own = firmware::bin_dir().join(format!("{}.{}.out", program.name, board.name));
+    let path = if own.exists() { own } else { firmware::bin_dir().join(format!("{}.out", program.name)) };
+    let expected = fs::read_to_string(&path);
+    if expected.as_ref().is_ok_and(|expected| expected == printed) {
+        return Ok("ok");
+    }
+    if bless {
+        fs::write(&path, printed)?;
+        return Ok("blessed");
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let expected =
+        expected.with_context(|| format!("cannot read {name}; --bless writes it. Printed:\n{printed}"))?;
+    let diff = TextDiff::from_lines(&expected, printed);
+    bail!("the output differs:\n{}", diff.unified_diff().header(&name, "printed"))
+}
