@@ -1,19 +1,52 @@
 //! A Zstandard frame encoder (RFC 8878) in a few KiB of fixed RAM, without a heap.
+//!
+//! Every level is a type that implements [`FrameEncoder`]: [`Store`] and [`Rle`]. Their sizes are const parameters, all of their
+//! RAM is in the value, and a `static` one costs no flash: its bytes are zero until [`FrameEncoder::start`].
+//!
+//! # Examples
+//! ```
+//! use micro_zstd::{FrameEncoder, Rle};
+//!
+//! let mut encoder = Rle::<1024>::new();
+//! let mut frame = Vec::new();
+//! let content = [0; 100_000];
+//! let mut rest = &content[..];
+//! while !rest.is_empty() {
+//!     let encoded = encoder.encode(rest);
+//!     frame.extend_from_slice(encoded.output);
+//!     rest = &rest[encoded.taken..];
+//! }
+//! while let Some(output) = encoder.finish() {
+//!     frame.extend_from_slice(output);
+//! }
+//! assert_eq!(frame.len(), 10);
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+mod checksum;
+mod frame;
+mod rle;
+mod run;
+mod store;
+
+pub use checksum::{Checksum, NoChecksum, Xxh64};
+pub use rle::Rle;
+pub use store::Store;
 
 /// Encodes Zstandard frames, one after the other, sans-IO: bytes go in, and the frame's bytes come out as they
 /// are ready.
 pub trait FrameEncoder {
     /// Starts a frame; what was left of an earlier one is forgotten. A known `content_size` is stated in the
-    /// frame header.
+    /// frame header: the frame is valid only if exactly so many bytes follow. Without this call, the first
+    /// [`encode`](Self::encode) starts a frame of unknown size.
     fn start(&mut self, content_size: Option<u64>);
 
     /// Takes bytes from the front of `input`. While `input` is not empty, each call takes at least a byte or
-    /// returns output.
+    /// returns output. The frame does not depend on how its content is split into inputs.
     fn encode<'a>(&'a mut self, input: &'a [u8]) -> Encoded<'a>;
 
-    /// Ends the frame: returns its last bytes piece by piece, then `None`.
+    /// Ends the frame: returns its last bytes piece by piece, then `None`. Without an open frame there are none.
     fn finish(&mut self) -> Option<&[u8]>;
 
     /// The longest frame that `len` bytes of content can become, whatever they are and however they are split.
