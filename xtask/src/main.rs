@@ -1,13 +1,17 @@
 //! The tasks of this workspace. `cargo xtask` lists them.
 
 mod boards;
+mod budgets;
+mod elf;
 mod firmware;
 mod inputs;
+mod no_panic;
 mod paths;
 mod process;
 mod qemu;
 mod qemu_test;
 mod setup;
+mod size;
 mod thumb;
 
 use std::process::ExitCode;
@@ -31,9 +35,22 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "qemu-test",
-        args: "[NAME] [--board BOARD] [--bless]",
-        help: "runs the programs of firmware/ in QEMU and compares their output; --bless updates it",
+        args: "[NAME] [--board BOARD] [--bless] [--tighten]",
+        help: "runs the programs of firmware/ in QEMU, compares their output (--bless updates it), and holds the \
+               figures against ci/budgets.toml (--tighten lowers the budgets)",
         run: qemu_test::task,
+    },
+    Task {
+        name: "no-panic",
+        args: "",
+        help: "shows that no panic is left in the crates for microcontrollers",
+        run: no_panic::task,
+    },
+    Task {
+        name: "size",
+        args: "[--tighten]",
+        help: "holds flash and RAM of the crates for microcontrollers against ci/budgets.toml",
+        run: size::task,
     },
 ];
 

@@ -10,9 +10,10 @@ use lexopt::{Arg, ValueExt};
 use similar::TextDiff;
 
 use crate::boards::{self, BOARDS, Board};
+use crate::budgets::{self, Figure};
 use crate::firmware::{self, Program};
 use crate::thumb::Toolchain;
-use crate::{inputs, paths, qemu, setup};
+use crate::{inputs, paths, qemu, setup, size};
 
 /// Lines that start so hold figures, which the budgets judge.
 const MEASURED: &str = "measured ";
@@ -23,6 +24,13 @@ struct Options {
     name: Option<String>,
     board: Option<&'static Board>,
     bless: bool,
+    tighten: bool,
+}
+
+/// What came of a program on a board.
+struct Tested {
+    verdict: &'static str,
+    figures: Vec<Figure>,
 }
 
 pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
@@ -31,6 +39,7 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
         match arg {
             Arg::Long("board") => options.board = Some(boards::find(&args.value()?.string()?)?),
             Arg::Long("bless") => options.bless = true,
+            Arg::Long("tighten") => options.tighten = true,
             Arg::Value(name) if options.name.is_none() => options.name = Some(name.string()?),
             other => return Err(other.unexpected().into()),
         }
@@ -40,7 +49,7 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
 
 fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
     let programs = wanted(options)?;
-    let (mut passed, mut failures) = (0, Vec::new());
+    let (mut passed, mut failures, mut figures) = (0, Vec::new(), Vec::new());
     for board in BOARDS.iter().filter(|board| options.board.is_none_or(|only| only == *board)) {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             programs.iter().partition(|program| program.boards.contains(&board));
@@ -55,8 +64,9 @@ fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
         for program in here {
             let at = format!("{} on {}", program.name, board.name);
             match test(program, board, dir.join(&program.name), options.bless) {
-                Ok(verdict) => {
-                    println!("{at}: {verdict}");
+                Ok(tested) => {
+                    println!("{at}: {}", tested.verdict);
+                    figures.extend(tested.figures);
                     passed += 1;
                 }
                 Err(error) => {
@@ -69,11 +79,16 @@ fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
     for failure in &failures {
         println!("\n{failure}");
     }
+    println!();
+    figures.sort_by(|a, b| a.name.cmp(&b.name));
+    let all = options.name.is_none() && options.board.is_none() && failures.is_empty();
+    let is_counted: fn(&str) -> bool = |name| !size::is_figure(name);
+    let within = budgets::judge(&figures, all.then_some(is_counted), options.tighten);
     println!("\nprograms in QEMU: {passed} passed, {} failed", failures.len());
     if !failures.is_empty() {
         bail!("{} runs in QEMU failed", failures.len());
     }
-    Ok(())
+    within
 }
 
 fn wanted(options: &Options) -> Result<Vec<Program>> {
@@ -91,7 +106,7 @@ fn wanted(options: &Options) -> Result<Vec<Program>> {
 }
 
 /// Runs one program on one board, and says how it fared.
-fn test(program: &Program, board: &Board, binary: PathBuf, bless: bool) -> Result<&'static str> {
+fn test(program: &Program, board: &'static Board, binary: PathBuf, bless: bool) -> Result<Tested> {
     let dir = paths::target().join("qemu").join(format!("{}.{}", program.name, board.name));
     fs::create_dir_all(&dir)?;
     for (name, source) in &program.inputs {
@@ -104,12 +119,17 @@ fn test(program: &Program, board: &Board, binary: PathBuf, bless: bool) -> Resul
     if status.code() != Some(program.exit) {
         bail!("{status}, where {} was expected; {}", program.exit, context());
     }
-    compare(program, board, &unmeasured(&printed), bless)
+    let (measured, printed): (Vec<_>, Vec<_>) =
+        printed.split_inclusive('\n').partition(|line| line.starts_with(MEASURED));
+    let figures = measured.into_iter().map(|line| figure(line, board)).collect::<Result<_>>()?;
+    Ok(Tested { verdict: compare(program, board, &printed.concat(), bless)?, figures })
 }
 
-/// The output without the figures.
-fn unmeasured(printed: &str) -> String {
-    printed.split_inclusive('\n').filter(|line| !line.starts_with(MEASURED)).collect()
+/// Reads `measured NAME = VALUE`.
+fn figure(line: &str, board: &'static Board) -> Result<Figure> {
+    let parsed = line.trim_end().strip_prefix(MEASURED).and_then(|rest| rest.rsplit_once(" = "));
+    let (name, value) = parsed.with_context(|| format!("not `{MEASURED}NAME = VALUE`: {line}"))?;
+    Ok(Figure { name: name.to_owned(), board: board.name, value: value.parse().context(line.to_owned())? })
 }
 
 fn compare(program: &Program, board: &Board, printed: &str, bless: bool) -> Result<&'static str> {

@@ -1,0 +1,10 @@
+//! What every program has.
+#![no_std]
+#![no_main]
+
+use bare as _;
+
+#[unsafe(no_mangle)]
+extern "C" fn _start() -> ! {
+    loop {}
+}

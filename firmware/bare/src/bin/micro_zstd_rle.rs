@@ -1,0 +1,14 @@
+//! An encoder of the level *rle* with a buffer of 1 KiB.
+#![no_std]
+#![no_main]
+
+use bare as _;
+use micro_zstd::Rle;
+
+static mut ENCODER: Rle<1024> = Rle::new();
+
+#[unsafe(no_mangle)]
+extern "C" fn _start() -> ! {
+    // SAFETY: the only reference to it.
+    bare::encode(unsafe { &mut *(&raw mut ENCODER) })
+}

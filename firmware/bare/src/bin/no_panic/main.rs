@@ -1,0 +1,13 @@
+//! Calls every public function of the crates for microcontrollers, with arguments that the optimiser cannot know.
+#![no_std]
+#![no_main]
+
+mod micro_zstd;
+
+use bare as _;
+
+#[unsafe(no_mangle)]
+extern "C" fn _start() -> ! {
+    micro_zstd::all();
+    loop {}
+}

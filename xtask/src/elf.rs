@@ -1,0 +1,60 @@
+//! What linked programs tell: how large their sections are, and where panics in them start.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use object::read::elf::ElfFile32;
+use object::{Object, ObjectSection};
+
+/// The bytes that a program takes on a microcontroller.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    /// `.text` and `.rodata`.
+    pub(crate) flash: u64,
+    /// `.data` and `.bss`.
+    pub(crate) ram: u64,
+}
+
+pub(crate) fn sizes(program: &Path) -> Result<Sizes> {
+    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
+    let elf =
+        ElfFile32::<object::Endianness>::parse(&*bytes).with_context(|| program.display().to_string())?;
+    let sum = |names: [&str; 2]| -> u64 {
+        let is_one_of = |name: &str| {
+            let extends =
+                |of: &str| name.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            names.into_iter().any(extends)
+        };
+        elf.sections()
+            .filter(|section| section.name().is_ok_and(is_one_of))
+            .map(|section| section.size())
+            .sum()
+    };
+    Ok(Sizes { flash: sum([".text", ".rodata"]), ram: sum([".data", ".bss"]) })
+}
+
+/// The places in the source that a program names: where its panics start. A `core::panic::Location` lies in the
+/// read-only data as four words: address and length of the file's name, line, column.
+pub(crate) fn locations(program: &Path) -> Result<Vec<String>> {
+    let bytes = fs::read(program)?;
+    let elf = ElfFile32::<object::Endianness>::parse(&*bytes)?;
+    let mut found = Vec::new();
+    for section in elf.sections() {
+        let data = section.data()?;
+        let text = |address: u32, length: u32| {
+            let start = usize::try_from(u64::from(address).checked_sub(section.address())?).ok()?;
+            core::str::from_utf8(data.get(start..start.checked_add(length as usize)?)?).ok()
+        };
+        let words: Vec<u32> = data.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
+        for window in words.windows(4) {
+            let [address, length, line, column] = *window else { continue };
+            if let Some(file) = text(address, length).filter(|file| file.ends_with(".rs")) {
+                found.push(format!("{file}:{line}:{column}"));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
