@@ -26,7 +26,9 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     black_box(info.location());
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
 
 /// Frames for ever, of content from nowhere, to nowhere.

@@ -6,5 +6,7 @@ use bare as _;
 
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }

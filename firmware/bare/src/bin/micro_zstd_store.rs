@@ -9,6 +9,7 @@ static mut ENCODER: Store<1024> = Store::new();
 
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
+    let encoder = &raw mut ENCODER;
     // SAFETY: the only reference to it.
-    bare::encode(unsafe { &mut *(&raw mut ENCODER) })
+    bare::encode(unsafe { &mut *encoder })
 }

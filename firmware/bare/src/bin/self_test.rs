@@ -10,5 +10,7 @@ use bare as _;
 extern "C" fn _start() -> ! {
     let bytes = black_box([1, 2, 3]);
     black_box(bytes[black_box(7)]);
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }

@@ -9,5 +9,7 @@ use bare as _;
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
     micro_zstd::all();
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
