@@ -1,3 +1,214 @@
-//! One-pass `.izs` recordings on microcontrollers.
+//! One-pass `.izs` recordings on microcontrollers: no heap, no seek, no panic.
+//!
+//! ```
+//! use firmware_writer::{Attribute, Entity, Memory, Recording, Rle, Schema, Stream};
+//!
+//! // What is recorded: constants, in flash.
+//! const PINS: Stream<u8> = Stream::new(0).block(1 << 20);
+//! static SCHEMA: Schema = Schema::new(
+//!     Entity::bit_struct(&[("sda", Entity::bits(1)), ("scl", Entity::bits(1).at(1))])
+//!         .attributes(&[("time:rate", Attribute::real(1_000_000))])
+//!         .data(PINS.def()),
+//! );
+//!
+//! // All RAM of a recording, in a place of your choice.
+//! let mut memory = Memory::<Rle<256>, 1, 64>::new(Rle::new());
+//!
+//! # let mut storage = [0u8; 4096];
+//! let uart = storage.as_mut_slice(); // anything with embedded_io::Write
+//! let mut recording = Recording::start(&mut memory, &SCHEMA, uart)?;
+//! for _ in 0..100 {
+//!     let samples = [0b11; 512]; // from DMA, say
+//!     recording.push(PINS, &samples)?;
+//! }
+//! recording.finish()?;
+//! # Ok::<(), firmware_writer::Error<embedded_io::SliceWriteError>>(())
+//! ```
+//!
+//! # What is kept where
+//!
+//! A block is written while it fills, as one Zstandard frame of many small Zstandard blocks, so a block of a
+//! million elements needs no more RAM than one of 4096. [`Memory::SIZE`] is all the RAM there is; the table
+//! gives it in bytes on a 32-bit target, with streams of `u8`:
+//!
+//! | `Memory<E, STREAMS, LOG, STAGE>` | what it records | bytes |
+//! |---|---|---|
+//! | `Memory<Store<1>, 1, 0>` | one stream, `compress: none`, of any length | RAM_NONE |
+//! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, 85 blocks (85 Mi elements) | RAM_RLE |
+//! | `Memory<Rle<256>, 2, 512, 4096>` | two streams, one of them staged | RAM_STAGED |
+//!
+//! The index log takes 2 or 3 bytes a block; nothing at all for a single stream with `compress: none`, whose
+//! blocks can be placed by arithmetic.
+//!
+//! # Several streams
+//!
+//! A file that is written in one pass has room for one open block at a time: the next block cannot start before
+//! this one has ended. So streams interleave at block boundaries:
+//!
+//! - Channels sampled together need only one stream: pack them into a
+//!   [`bit_struct`](Entity::bit_struct).
+//! - One stream may be *direct*: its block stays open on the wire, from push to push, and needs no RAM.
+//! - All others are [*staged*](Stream::staged): they collect at least a block (4096 elements) in RAM, and
+//!   it is written whole as soon as no block is open. While the direct stream's block is open they must be able
+//!   to wait, so its block should be short: at `r` bytes a second of the staged stream and `t` seconds that a
+//!   direct block stays open, the stage needs a block and `r * t` bytes more.
+//!
+//! # When something goes wrong
+//!
+//! - What cannot be taken is refused before any of it is taken: [`RecordError`] tells a full index log, a full
+//!   stage and an open block apart. The recording goes on; it can always be finished.
+//! - After a failed write the recording takes no more ([`RecordError::Poisoned`]); the bytes before it stay as
+//!   they are. The same holds for a future dropped half-way.
+//! - Nothing can be pushed after [`finish`](Recording::finish), which takes the recording. One that was never
+//!   finished shows in [`Memory::state`], and the file it left has no footer.
 #![no_std]
 #![forbid(unsafe_code)]
+
+use core::fmt;
+
+pub use core_codec::izs::recorder::{ClosedBlock, Gap, NoGap, State};
+pub use core_codec::izs::{
+    Attribute, Compression, Dialect, Element, Entity, Memory, RecordError, Recorder, Sample, Schema,
+    SchemaError, Stream,
+};
+pub use micro_zstd::{FrameEncoder, Rle, Store};
+
+/// Why a call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Error<E> {
+    /// The recording refused; nothing was taken.
+    Record(RecordError),
+    /// The sink failed; the recording takes no more.
+    Io(E),
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for Error<E> {}
+
+/// A recording into `out`, which is an [`embedded_io::Write`] or, for the calls that end in `_async`, an
+/// [`embedded_io_async::Write`].
+#[derive(Debug)]
+#[must_use = "without `finish` the file has neither index nor schema"]
+pub struct Recording<'m, W, E, const STREAMS: usize, const LOG: usize, const STAGE: usize = 0, G = NoGap> {
+    recorder: Recorder<'m, E, STREAMS, LOG, STAGE, G>,
+    out: W,
+}
+
+impl<'m, W, E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G>
+    Recording<'m, W, E, STREAMS, LOG, STAGE, G>
+where
+    W: embedded_io::Write,
+    E: FrameEncoder,
+    G: Gap,
+{
+    /// Starts a recording in `memory`, and writes the file's header.
+    ///
+    /// # Errors
+    /// [`RecordError::Schema`] when the streams of `schema` do not fit the memory; an error of the sink.
+    pub fn start(
+        memory: &'m mut Memory<E, STREAMS, LOG, STAGE, G>,
+        schema: &'m Schema<'m>,
+        mut out: W,
+    ) -> Result<Self, Error<W::Error>> {
+        let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
+        out.write_all(&Recorder::HEADER).map_err(Error::Io)?;
+        Ok(Self { recorder, out })
+    }
+
+    /// Takes `elements` of `stream`, all or none, and writes what is ready.
+    ///
+    /// # Errors
+    /// [`Error::Record`] when nothing was taken, [`Error::Io`] when the sink failed.
+    pub fn push<T: Sample>(&mut self, stream: Stream<T>, elements: &[T]) -> Result<(), Error<W::Error>> {
+        let mut pieces = self.recorder.push(stream, elements).map_err(Error::Record)?;
+        while let Some(piece) = pieces.next() {
+            self.out.write_all(piece).map_err(Error::Io)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rest of the file, flushes the sink and gives it back.
+    ///
+    /// # Errors
+    /// [`RecordError::Poisoned`] after an earlier failed write; an error of the sink.
+    pub fn finish(self) -> Result<W, Error<W::Error>> {
+        let Self { recorder, mut out } = self;
+        let mut pieces = recorder.finish().map_err(Error::Record)?;
+        while let Some(piece) = pieces.next() {
+            out.write_all(piece).map_err(Error::Io)?;
+        }
+        out.flush().map_err(Error::Io)?;
+        Ok(out)
+    }
+}
+
+impl<'m, W, E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G>
+    Recording<'m, W, E, STREAMS, LOG, STAGE, G>
+where
+    W: embedded_io_async::Write,
+    E: FrameEncoder,
+    G: Gap,
+{
+    /// [`start`](Self::start) for an asynchronous sink.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub async fn start_async(
+        memory: &'m mut Memory<E, STREAMS, LOG, STAGE, G>,
+        schema: &'m Schema<'m>,
+        mut out: W,
+    ) -> Result<Self, Error<W::Error>> {
+        let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
+        out.write_all(&Recorder::HEADER).await.map_err(Error::Io)?;
+        Ok(Self { recorder, out })
+    }
+
+    /// [`push`](Self::push) for an asynchronous sink. A future that is dropped half-way poisons the recording.
+    ///
+    /// # Errors
+    /// Those of `push`.
+    pub async fn push_async<T: Sample>(
+        &mut self,
+        stream: Stream<T>,
+        elements: &[T],
+    ) -> Result<(), Error<W::Error>> {
+        let mut pieces = self.recorder.push(stream, elements).map_err(Error::Record)?;
+        while let Some(piece) = pieces.next() {
+            self.out.write_all(piece).await.map_err(Error::Io)?;
+        }
+        Ok(())
+    }
+
+    /// [`finish`](Self::finish) for an asynchronous sink.
+    ///
+    /// # Errors
+    /// Those of `finish`.
+    pub async fn finish_async(self) -> Result<W, Error<W::Error>> {
+        let Self { recorder, mut out } = self;
+        let mut pieces = recorder.finish().map_err(Error::Record)?;
+        while let Some(piece) = pieces.next() {
+            out.write_all(piece).await.map_err(Error::Io)?;
+        }
+        out.flush().await.map_err(Error::Io)?;
+        Ok(out)
+    }
+}
+
+impl<W, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize, G: Gap>
+    Recording<'_, W, E, STREAMS, LOG, STAGE, G>
+{
+    /// Bytes of the file up to now.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.recorder.position()
+    }
+}

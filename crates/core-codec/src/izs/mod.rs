@@ -4,7 +4,15 @@
 //! in a Zstandard frame), footer. It is read from its end.
 //!
 //! - [`raw`]: the fixed bytes.
+//! - [`schema`]: a schema declared in constants, without a heap.
+//! - [`recorder`]: the one-pass writer, without a heap.
 
+mod block_log;
+mod json;
 pub mod raw;
+pub mod recorder;
+pub mod schema;
 
 pub use raw::{Compression, Dialect, Element, Sample};
+pub use recorder::{Memory, RecordError, Recorder};
+pub use schema::{Attribute, Entity, Schema, SchemaError, Stream};

@@ -1,0 +1,266 @@
+//! The schema's JSON, a window at a time.
+//!
+//! The text is never held: to emit bytes `at..at + buf.len()` the tree is walked from its root and all that
+//! lies before the window is counted and dropped. That takes time quadratic in the length of the text, which
+//! is short and written once, and no memory at all.
+
+use super::raw::Dialect;
+use super::schema::{Attribute, Entity, Kind, Schema, StreamDef};
+
+/// Where a stream's index lies, and how long the stream is: what only the end of a recording knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) index_offset: u64,
+    pub(super) index_size: u64,
+    pub(super) end: u64,
+}
+
+/// Length in bytes of the JSON.
+pub(super) fn length(schema: &Schema<'_>, place: impl Fn(u8) -> Placed) -> u32 {
+    let mut window = Window { skip: usize::MAX, seen: 0, len: 0, buf: &mut [] };
+    Emitter { window: &mut window, dialect: schema.dialect, place }.schema(schema);
+    window.seen
+}
+
+/// Fills `buf` with the JSON from byte `at` on, and returns how much of it was filled.
+pub(super) fn window(schema: &Schema<'_>, place: impl Fn(u8) -> Placed, at: u32, buf: &mut [u8]) -> usize {
+    let mut window = Window { skip: at as usize, seen: 0, len: 0, buf };
+    Emitter { window: &mut window, dialect: schema.dialect, place }.schema(schema);
+    window.len
+}
+
+struct Window<'b> {
+    skip: usize,
+    seen: u32,
+    len: usize,
+    buf: &'b mut [u8],
+}
+
+impl Window<'_> {
+    fn put(&mut self, text: &[u8]) {
+        self.seen = self.seen.saturating_add(text.len() as u32);
+        let Some(text) = text.get(self.skip..) else {
+            self.skip -= text.len();
+            return;
+        };
+        self.skip = 0;
+        let free = self.buf.get_mut(self.len..).unwrap_or_default();
+        for (to, from) in free.iter_mut().zip(text) {
+            *to = *from;
+            self.len += 1;
+        }
+    }
+}
+
+struct Emitter<'w, 'b, F> {
+    window: &'w mut Window<'b>,
+    dialect: Dialect,
+    place: F,
+}
+
+impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
+    fn put(&mut self, text: &str) {
+        self.window.put(text.as_bytes());
+    }
+
+    fn schema(&mut self, schema: &Schema<'_>) {
+        self.put("{\"entity\":");
+        self.entity(&schema.root);
+        self.put("}");
+    }
+
+    fn entity(&mut self, entity: &Entity<'_>) {
+        self.put("{\"type\":\"");
+        self.put(entity.kind.name());
+        self.put("\"");
+        if entity.pos != 0 && self.dialect == Dialect::Spec {
+            self.key("pos");
+            self.integer(u64::from(entity.pos));
+        }
+        self.kind(&entity.kind);
+        for (name, value) in entity.attributes {
+            self.key(name);
+            self.attribute(value);
+        }
+        if let Some(stream) = &entity.data {
+            self.key("data");
+            self.descriptor(stream);
+        }
+        self.put("}");
+    }
+
+    fn kind(&mut self, kind: &Kind<'_>) {
+        match *kind {
+            Kind::Group { children } | Kind::BitStruct { children } => {
+                self.key("children");
+                self.object(children, Self::entity);
+            }
+            Kind::Tuple { fields, child } => {
+                self.key("fields");
+                self.put("{");
+                self.list(fields, |emitter, field| {
+                    emitter.string(field);
+                    emitter.put(":{}");
+                });
+                self.put("}");
+                self.key("child");
+                self.entity(child);
+            }
+            Kind::FixedArray { elements, child } => {
+                self.key("elements");
+                self.integer(u64::from(elements));
+                self.key("child");
+                self.entity(child);
+            }
+            Kind::VariableArray { child } => {
+                self.key("child");
+                self.entity(child);
+            }
+            Kind::Bits { bits } | Kind::Int { bits } | Kind::Signed { bits } => {
+                self.key("bits");
+                self.integer(u64::from(bits));
+            }
+            Kind::Enum { bits, values } => {
+                self.key("bits");
+                self.integer(u64::from(bits));
+                self.key("values");
+                self.put("[");
+                self.list(values, |emitter, value| emitter.string(value));
+                self.put("]");
+            }
+            Kind::Character | Kind::Timestamp | Kind::Float32 | Kind::Float64 => {}
+        }
+    }
+
+    fn attribute(&mut self, value: &Attribute<'_>) {
+        match *value {
+            Attribute::Bool(true) => self.put("true"),
+            Attribute::Bool(false) => self.put("false"),
+            Attribute::Integer(value) => self.integer(value),
+            Attribute::Decimal { mantissa, exponent } => self.decimal(mantissa, exponent),
+            Attribute::Text(text) => self.string(text),
+            Attribute::Array(values) => {
+                self.put("[");
+                self.list(values, Self::attribute);
+                self.put("]");
+            }
+            Attribute::Object(values) => self.object(values, Self::attribute),
+        }
+    }
+
+    /// A stream descriptor (specification, "Schema").
+    fn descriptor(&mut self, stream: &StreamDef) {
+        let Placed { index_offset, index_size, end } = (self.place)(stream.id);
+        self.put("{\"element\":\"");
+        self.put(stream.element.name());
+        self.put("\",\"block\":");
+        self.integer(u64::from(stream.block));
+        self.put(",\"compress\":\"");
+        self.put(stream.compression.name());
+        let [offset, size, last] = match self.dialect {
+            Dialect::Spec => ["\",\"i_offset\":", ",\"i_size\":", ",\"i_compress\":\"none\",\"end\":"],
+            Dialect::V001 => ["\",\"root\":", ",\"root_len\":", ",\"end_idx\":"],
+        };
+        for (key, value) in [(offset, index_offset), (size, index_size), (last, end)] {
+            self.put(key);
+            self.integer(value);
+        }
+        self.put("}");
+    }
+
+    fn key(&mut self, name: &str) {
+        self.put(",");
+        self.string(name);
+        self.put(":");
+    }
+
+    fn object<V>(&mut self, named: &[(&str, V)], emit: fn(&mut Self, &V)) {
+        self.put("{");
+        self.list(named, |emitter, (name, value)| {
+            emitter.string(name);
+            emitter.put(":");
+            emit(emitter, value);
+        });
+        self.put("}");
+    }
+
+    fn list<V>(&mut self, values: &[V], emit: impl Fn(&mut Self, &V)) {
+        for (number, value) in values.iter().enumerate() {
+            if number != 0 {
+                self.put(",");
+            }
+            emit(self, value);
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        self.put("\"");
+        for part in text.as_bytes().split_inclusive(|&byte| needs_escape(byte)) {
+            match part.split_last() {
+                Some((&last, plain)) if needs_escape(last) => {
+                    self.window.put(plain);
+                    let hex = |digit: u8| if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+                    self.window.put(&[b'\\', b'u', b'0', b'0', hex(last >> 4), hex(last & 15)]);
+                }
+                _ => self.window.put(part),
+            }
+        }
+        self.put("\"");
+    }
+
+    fn decimal(&mut self, mantissa: i64, exponent: i8) {
+        self.signed(mantissa);
+        if exponent == 0 {
+            self.put(".0");
+        } else {
+            self.put("e");
+            self.signed(i64::from(exponent));
+        }
+    }
+
+    fn signed(&mut self, value: i64) {
+        if value < 0 {
+            self.put("-");
+        }
+        self.integer(value.unsigned_abs());
+    }
+
+    fn integer(&mut self, mut value: u64) {
+        let mut digits = [0; 20];
+        let mut used = 0;
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + (value % 10) as u8;
+            value /= 10;
+            used += 1;
+            if value == 0 {
+                break;
+            }
+        }
+        self.window.put(digits.get(digits.len() - used..).unwrap_or_default());
+    }
+}
+
+/// Quote, backslash and control characters cannot stand in a JSON string.
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+impl Kind<'_> {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Group { .. } => "group",
+            Self::BitStruct { .. } => "bit_struct",
+            Self::Tuple { .. } => "tuple",
+            Self::FixedArray { .. } => "fixed_array",
+            Self::VariableArray { .. } => "variable_array",
+            Self::Bits { .. } => "bits",
+            Self::Int { .. } => "int",
+            Self::Signed { .. } => "signed",
+            Self::Enum { .. } => "enum",
+            Self::Character => "character",
+            Self::Timestamp => "timestamp",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+        }
+    }
+}
