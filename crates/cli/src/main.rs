@@ -1,2 +1,59 @@
-//! The `tripoint` command.
-fn main() {}
+//! The `tripoint` command: what is in an `.izs`, TsFile or StarDS file.
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done; 1 the file is invalid or unreadable, or
+//! the operation failed; 2 wrong usage; 3 done, but data was lost or left out.
+
+mod args;
+mod document;
+mod izs;
+mod output;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::document::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let path = args.command.file();
+    match run(&args.command) {
+        Ok(outcome) => outcome.into(),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tripoint: {}: {error:#}", path.display());
+            Outcome::Failed.into()
+        }
+    }
+}
+
+fn run(command: &Command) -> anyhow::Result<Outcome> {
+    let document = document::open(command.file())?;
+    output::to_stdout(|out| match command {
+        Command::Info { json: true, .. } => {
+            output::json_line(out, &document.info_json()?)?;
+            Ok(Outcome::Done)
+        }
+        Command::Info { .. } => {
+            document.info(out)?;
+            Ok(Outcome::Done)
+        }
+        Command::Ls { json, .. } => {
+            output::table(out, &document.items()?, *json)?;
+            Ok(Outcome::Done)
+        }
+        Command::Cat { item, range, format, .. } => {
+            document.cat(item.as_deref(), range, *format, out)?;
+            Ok(Outcome::Done)
+        }
+        Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
+    })
+}
+
+/// Whoever read our output has seen enough.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    kinds.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,1 +1,23 @@
 //! The host side of Tripoint: files, memory maps, typed reads.
+//!
+//! [`Input`] is where bytes come from, whatever the format: a memory map, or ranges that a [`Fetch`] gets on
+//! demand. It drives the sans-IO readers of [`core_codec`].
+//!
+//! ```no_run
+//! let file = std_io::IzsFile::open("capture.izs")?;
+//! let logic = file.find("logic")?;
+//! let samples: Vec<u8> = file.stream(logic)?.read(0..1000)?;
+//! # Ok::<(), std_io::Error>(())
+//! ```
+
+mod error;
+mod fetch;
+mod input;
+mod izs;
+mod map;
+mod segments;
+
+pub use error::Error;
+pub use fetch::{Fetch, FileRanges};
+pub use input::{Access, Input};
+pub use izs::{IzsFile, IzsStream};

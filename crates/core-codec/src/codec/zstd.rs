@@ -1,35 +1,254 @@
-//! Zstandard frames (RFC 8878).
+//! Zstandard frames (RFC 8878): by the C library with the feature `zstd-c`, else in pure Rust.
+//!
+//! Stored bytes are any number of frames, skippable ones among them. What a frame header claims (content size,
+//! window) never decides what is allocated.
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::error::ErrorKind;
+use crate::limits;
 
-/// Decodes the frames in `stored` (one or several, skippable frames between them) into all of `out`.
+#[cfg(feature = "zstd-c")]
+use by_c as imp;
+#[cfg(not(feature = "zstd-c"))]
+use by_rust as imp;
+
+/// Decodes `stored` into all of `out`.
 ///
 /// # Errors
-/// [`ErrorKind::Codec`] for malformed frames, [`ErrorKind::Mismatch`] when they decode to more or fewer bytes
-/// than `out` has.
-#[cfg(feature = "zstd-c")]
+/// [`ErrorKind::Codec`] for malformed frames and when they decode to more bytes than `out` has,
+/// [`ErrorKind::Mismatch`] when they decode to fewer.
 pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
+    exactly(imp::decode, stored, out)
+}
+
+/// Decodes `stored`, whose decoded length is not known, to at most `limit` bytes.
+///
+/// # Errors
+/// [`ErrorKind::Codec`] for malformed frames, [`ErrorKind::Limit`] when they decode to more.
+pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
+    bounded(imp::decode, stored, limit)
+}
+
+/// What a decoder found out.
+enum Outcome {
+    /// All of it, in so many bytes.
+    Done(usize),
+    /// There is more than the buffer holds.
+    TooSmall,
+}
+
+/// Decodes as much of the stored bytes as the buffer holds.
+type Decoder = fn(&[u8], &mut [u8]) -> Result<Outcome, ErrorKind>;
+
+fn exactly(decoder: Decoder, stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
     let expected = out.len() as u64;
-    match zstd_safe::decompress(out, stored) {
-        Ok(found) if found as u64 == expected => Ok(()),
-        Ok(found) => Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found: found as u64 }),
-        Err(code) => Err(ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) }),
+    match decoder(stored, out)? {
+        Outcome::Done(found) if found as u64 == expected => Ok(()),
+        Outcome::Done(found) => {
+            Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found: found as u64 })
+        }
+        Outcome::TooSmall => {
+            Err(ErrorKind::Codec { codec: "zstd", reason: "decodes to more bytes than it should" })
+        }
     }
 }
 
-/// Decodes the frames in `stored` (one or several, skippable frames between them) into all of `out`.
-///
-/// # Errors
-/// [`ErrorKind::Codec`] for malformed frames, [`ErrorKind::Mismatch`] when they decode to more or fewer bytes
-/// than `out` has.
-#[cfg(not(feature = "zstd-c"))]
-pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
-    let expected = out.len() as u64;
-    let found = ruzstd::decoding::FrameDecoder::new()
-        .decode_all(stored, out)
-        .map_err(|_| ErrorKind::Codec { codec: "zstd", reason: "malformed frame" })?;
-    if found as u64 == expected {
-        return Ok(());
+/// Tries buffers of doubling size: cheap for the small metadata that this is for, and needs no trust.
+fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
+    let limit = limits::check("decoded bytes", limit, usize::MAX as u64)?;
+    let mut size = stored.len().saturating_mul(4).clamp(4096, limit.max(4096)).min(limit);
+    loop {
+        let mut out = vec![0; size];
+        match decoder(stored, &mut out)? {
+            Outcome::Done(found) => {
+                out.truncate(found);
+                return Ok(out);
+            }
+            Outcome::TooSmall if size < limit => size = size.saturating_mul(2).min(limit),
+            Outcome::TooSmall => {
+                let (limit, found) = (limit as u64, (limit as u64).saturating_add(1));
+                return Err(ErrorKind::Limit { what: "decoded bytes", limit, found });
+            }
+        }
     }
-    Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found: found as u64 })
+}
+
+#[cfg(feature = "zstd-c")]
+mod by_c {
+    use super::{ErrorKind, Outcome};
+
+    pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
+        // The one-shot call decodes straight into `out`: it allocates no window, whatever a header claims.
+        match zstd_safe::decompress(out, stored) {
+            Ok(found) => Ok(Outcome::Done(found)),
+            Err(code) if zstd_safe::get_error_name(code) == "Destination buffer is too small" => {
+                Ok(Outcome::TooSmall)
+            }
+            Err(code) => Err(ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) }),
+        }
+    }
+}
+
+#[cfg(all(feature = "zstd", any(not(feature = "zstd-c"), test)))]
+mod by_rust {
+    use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+    use ruzstd::io::Read;
+
+    use super::{ErrorKind, Outcome};
+
+    /// A window that every decoder should support (RFC 8878, 3.1.1.1.2).
+    const COMMON_WINDOW: u64 = 8 << 20;
+
+    pub(super) fn decode(mut stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
+        let mut written = 0;
+        while !stored.is_empty() {
+            // A new decoder for each frame: it allocates its window as output comes, a reused one at once.
+            let mut decoder = FrameDecoder::new();
+            decoder.set_max_window_size(COMMON_WINDOW.max(out.len() as u64));
+            match decoder.init(&mut stored) {
+                Ok(()) => {}
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    stored = stored
+                        .get(length as usize..)
+                        .ok_or_else(|| malformed("skippable frame cut short"))?;
+                    continue;
+                }
+                Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
+                    return Err(ErrorKind::Unsupported("zstd window of more than 8 MiB"));
+                }
+                Err(_) => return Err(malformed("malformed frame header")),
+            }
+            loop {
+                decoder
+                    .decode_blocks(&mut stored, BlockDecodingStrategy::UptoBlocks(1))
+                    .map_err(|_| malformed("malformed frame"))?;
+                written += decoder.read(&mut out[written..]).map_err(|_| malformed("malformed frame"))?;
+                if decoder.can_collect() > 0 {
+                    return Ok(Outcome::TooSmall);
+                }
+                if decoder.is_finished() {
+                    break;
+                }
+            }
+            if let Some(stated) = decoder.get_checksum_from_data()
+                && decoder.get_calculated_checksum() != Some(stated)
+            {
+                return Err(malformed("checksum does not match"));
+            }
+        }
+        Ok(Outcome::Done(written))
+    }
+
+    fn malformed(reason: &'static str) -> ErrorKind {
+        ErrorKind::Codec { codec: "zstd", reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Magic number and header of a frame without content size whose window is 1 KiB << `window_log`.
+    fn header(window_log: u8) -> Vec<u8> {
+        vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, window_log << 3]
+    }
+
+    fn block(kind: u32, len: usize, last: bool, content: &[u8]) -> Vec<u8> {
+        let header = (len as u32) << 3 | kind << 1 | u32::from(last);
+        [&header.to_le_bytes()[..3], content].concat()
+    }
+
+    fn rle_frame(window_log: u8, blocks: usize) -> Vec<u8> {
+        let mut frame = header(window_log);
+        for number in 1..=blocks {
+            frame.extend(block(1, 128 << 10, number == blocks, &[7]));
+        }
+        frame
+    }
+
+    fn decoders() -> Vec<Decoder> {
+        vec![
+            #[cfg(feature = "zstd-c")]
+            by_c::decode,
+            #[cfg(feature = "zstd")]
+            by_rust::decode,
+        ]
+    }
+
+    #[test]
+    fn several_frames_and_skippable_ones() {
+        let skippable = [&0x184d_2a57_u32.to_le_bytes()[..], &3u32.to_le_bytes(), b"any"].concat();
+        let first = [header(0), block(0, 3, false, b"abc"), block(1, 2, true, b"d")].concat();
+        let second = [header(0), block(0, 1, true, b"e")].concat();
+        let stored = [&skippable[..], &first, &skippable, &skippable, &second, &skippable].concat();
+        for decoder in decoders() {
+            let mut out = [0; 6];
+            exactly(decoder, &stored, &mut out).unwrap();
+            assert_eq!(&out, b"abcdde");
+            assert_eq!(bounded(decoder, &stored, 6).unwrap(), b"abcdde");
+            let fewer = exactly(decoder, &stored, &mut [0; 7]).unwrap_err();
+            assert_eq!(fewer, ErrorKind::Mismatch { what: "decoded bytes", expected: 7, found: 6 });
+            assert!(matches!(exactly(decoder, &stored, &mut [0; 5]), Err(ErrorKind::Codec { .. })));
+            assert!(matches!(bounded(decoder, &stored, 5), Err(ErrorKind::Limit { limit: 5, .. })));
+            for cut in 1..stored.len() {
+                // Cut between two frames, it is valid, and short.
+                assert!(exactly(decoder, &stored[..cut], &mut out).is_err() || cut + 11 >= stored.len());
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_block_is_no_frame_or_an_empty_one() {
+        for decoder in decoders() {
+            exactly(decoder, &[], &mut []).unwrap();
+            exactly(decoder, &[header(0), block(0, 0, true, b"")].concat(), &mut []).unwrap();
+            assert!(exactly(decoder, b"\x28\xb5\x2f", &mut []).is_err());
+        }
+    }
+
+    #[test]
+    fn a_bomb_stops_at_the_limit() {
+        let bomb = rle_frame(10, 100_000);
+        for decoder in decoders() {
+            assert!(matches!(bounded(decoder, &bomb, 1 << 20), Err(ErrorKind::Limit { .. })));
+            assert!(exactly(decoder, &bomb, &mut [0; 4096]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_large_window_that_is_not_used_costs_nothing() {
+        // 8 MiB, which long-range encoders claim for the smallest input.
+        let frame = [header(13), block(1, 10, true, b"x")].concat();
+        for decoder in decoders() {
+            let mut out = [0; 10];
+            exactly(decoder, &frame, &mut out).unwrap();
+            assert_eq!(out, [b'x'; 10]);
+        }
+    }
+
+    #[cfg(feature = "zstd-c")]
+    #[test]
+    fn checksums_are_verified() {
+        use zstd_safe::CParameter;
+
+        let data: Vec<u8> = (0..100_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let mut encoder = zstd_safe::CCtx::create();
+        encoder.set_parameter(CParameter::ChecksumFlag(true)).unwrap();
+        encoder.set_parameter(CParameter::ContentSizeFlag(false)).unwrap();
+        let mut stored = vec![0; zstd_safe::compress_bound(data.len())];
+        let len = encoder.compress2(&mut stored[..], &data).unwrap();
+        stored.truncate(len);
+        for decoder in decoders() {
+            assert_eq!(bounded(decoder, &stored, 1 << 20).unwrap(), data);
+            let mut damaged = stored.clone();
+            damaged[len - 1] ^= 1;
+            assert!(matches!(bounded(decoder, &damaged, 1 << 20), Err(ErrorKind::Codec { .. })));
+        }
+    }
 }

@@ -6,10 +6,16 @@
 //! - [`raw`]: the fixed bytes.
 //! - [`schema`]: a schema declared in constants, without a heap.
 //! - [`recorder`]: the one-pass writer, without a heap.
+//! - [`model`]: the schema of a file as checked types.
+//! - [`reader`]: from a file to its schema and elements.
 
 mod block_log;
 mod json;
+#[cfg(feature = "alloc")]
+pub mod model;
 pub mod raw;
+#[cfg(all(feature = "alloc", any(feature = "zstd", feature = "zstd-c")))]
+pub mod reader;
 pub mod recorder;
 pub mod schema;
 

@@ -1,0 +1,128 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Look into .izs signals, TsFile time series and StarDS arrays.
+#[derive(Debug, Parser)]
+#[command(name = "tripoint", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what a file holds, with a sketch of each trace
+    Info {
+        file: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the streams, arrays or columns
+    Ls {
+        file: PathBuf,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the values of one item
+    Cat {
+        file: PathBuf,
+        /// Item as `ls` or `digest` print it; may be left out where there is only one
+        item: Option<String>,
+        /// Elements from A up to, not including, B; either may be left out
+        #[arg(long, value_name = "A..B", default_value = "..")]
+        range: Span,
+        /// How to print them
+        #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
+        format: CatFormat,
+    },
+    /// Print a hash of the data of each item, whatever the file's layout
+    Digest { file: PathBuf },
+}
+
+impl Command {
+    pub(crate) fn file(&self) -> &Path {
+        match self {
+            Self::Info { file, .. }
+            | Self::Ls { file, .. }
+            | Self::Cat { file, .. }
+            | Self::Digest { file } => file,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CatFormat {
+    /// Comma-separated values under a line of names
+    Csv,
+    /// One JSON object a line
+    Ndjson,
+    /// The little-endian bytes that `digest` hashes
+    Raw,
+}
+
+/// A range of elements whose ends may be open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: Option<u64>,
+}
+
+impl Span {
+    /// The range in an item of `len` elements.
+    pub(crate) fn within(&self, len: u64) -> anyhow::Result<std::ops::Range<u64>> {
+        let end = self.end.unwrap_or(len);
+        anyhow::ensure!(
+            self.start <= end && end <= len,
+            "range {}..{end} is not inside 0..{len}",
+            self.start
+        );
+        Ok(self.start..end)
+    }
+}
+
+impl std::str::FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (start, end) = text.split_once("..").ok_or("expected A..B, such as 0..1000")?;
+        let number = |text: &str| -> Result<Option<u64>, String> {
+            match text {
+                "" => Ok(None),
+                _ => text.replace('_', "").parse().map(Some).map_err(|error| format!("{text:?}: {error}")),
+            }
+        };
+        let span = Self { start: number(start)?.unwrap_or(0), end: number(end)? };
+        match span.end {
+            Some(end) if end < span.start => Err(format!("it ends at {end}, before it starts")),
+            _ => Ok(span),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn spans() {
+        assert_eq!("2..1_000".parse(), Ok(Span { start: 2, end: Some(1000) }));
+        assert_eq!("..".parse(), Ok(Span::default()));
+        assert_eq!("5..".parse::<Span>().unwrap().within(7).unwrap(), 5..7);
+        assert!("5..8".parse::<Span>().unwrap().within(7).is_err());
+        assert!("8..".parse::<Span>().unwrap().within(7).is_err());
+        for text in ["", "5", "5..4", "a..b", "-1..2"] {
+            assert!(text.parse::<Span>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! One open file, whatever its format: what every subcommand asks of it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use std_io::{Access, Input};
+
+use crate::args::{CatFormat, Span};
+use crate::izs;
+use crate::output::Row;
+
+/// How an operation went, beyond errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Exit code 0.
+    Done,
+    /// Exit code 1: some of the file cannot be read.
+    Failed,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Failed => Self::from(1),
+        }
+    }
+}
+
+/// An open file of one of the formats.
+pub(crate) trait Document {
+    /// Prints an overview for people.
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()>;
+
+    /// The overview as one JSON object; its first member is `format`.
+    fn info_json(&self) -> anyhow::Result<Row>;
+
+    /// One row for each item, with the name that `cat` takes.
+    fn items(&self) -> anyhow::Result<Vec<Row>>;
+
+    /// Prints the values of `item`, or of the only one.
+    fn cat(
+        &self,
+        item: Option<&str>,
+        span: &Span,
+        format: CatFormat,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()>;
+
+    /// Emits one line for each item, in file order. An item that cannot be read is a line with `error` in place
+    /// of its hash, and makes the outcome [`Outcome::Failed`].
+    fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome>;
+}
+
+/// A format, told by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Izs,
+    Stards,
+    TsFile,
+}
+
+impl Format {
+    /// Looks at the first and the last bytes. The `.izs` header is only for recognising a file, and a file
+    /// whose footer is right is one without it.
+    fn detect(head: &[u8], tail: &[u8]) -> Option<Self> {
+        if head.starts_with(&core_codec::izs::raw::HEADER)
+            || tail.ends_with(&core_codec::izs::raw::FOOTER_MAGIC)
+        {
+            Some(Self::Izs)
+        } else if head.starts_with(b"TsFile") {
+            Some(Self::TsFile)
+        } else if head.starts_with(b"STARDS") {
+            Some(Self::Stards)
+        } else {
+            None
+        }
+    }
+}
+
+/// Opens a file of any of the formats.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Document>> {
+    let input = Input::open(path, Access::Map)?;
+    let len = input.len();
+    let (head, tail) = input.run(|source| {
+        Ok((source.bytes(0..len.min(16))?.to_vec(), source.bytes(len.saturating_sub(16)..len)?.to_vec()))
+    })?;
+    match Format::detect(&head, &tail) {
+        Some(Format::Izs) => Ok(Box::new(izs::Document::open(input)?)),
+        Some(Format::Stards) => bail!("StarDS files cannot be read yet"),
+        Some(Format::TsFile) => bail!("TsFiles cannot be read yet"),
+        None if len == 0 => bail!("the file is empty"),
+        None => bail!("is neither .izs nor TsFile nor StarDS: it starts with {head:02x?}"),
+    }
+}

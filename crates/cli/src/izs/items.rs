@@ -1,0 +1,43 @@
+//! The list of streams.
+
+use core_codec::izs::model::{Role, StreamId};
+use std_io::IzsFile;
+
+use crate::output::{Row, row};
+
+pub(super) fn rows(file: &IzsFile) -> Vec<Row> {
+    file.schema().streams().map(|id| stream(file, id)).collect()
+}
+
+/// What the schema says about a stream.
+pub(super) fn stream(file: &IzsFile, id: StreamId) -> Row {
+    let schema = file.schema();
+    let entity = schema[id].entity();
+    let mut line = row([
+        ("name", schema.entity_path(entity).to_string().into()),
+        ("kind", schema[entity].kind().to_string().into()),
+    ]);
+    if let Role::Level { summary, level } = schema[id].role() {
+        let key = &schema[entity].summaries()[summary as usize].key;
+        line.insert("summary".into(), format!("{key} {level}").into());
+    }
+    match schema[id].descriptor() {
+        Ok(descriptor) => line.extend(row([
+            ("element", descriptor.element.name().into()),
+            ("end", descriptor.end.into()),
+            ("block", descriptor.block.into()),
+            ("blocks", descriptor.blocks().into()),
+            ("compress", descriptor.compress.to_string().into()),
+        ])),
+        Err(fault) => {
+            line.insert("error".into(), (*fault.reason).into());
+        }
+    }
+    if let Err(error) = file.stream(id)
+        && schema[id].descriptor().is_ok()
+    {
+        line.insert("error".into(), error.to_string().into());
+    }
+    line.insert("stream".into(), schema.stream_pointer(id).to_string().into());
+    line
+}

@@ -1,0 +1,52 @@
+//! `.izs` files.
+
+mod cat;
+mod digest;
+mod info;
+mod items;
+
+use std::io::Write;
+
+use core_codec::Limits;
+use std_io::{Input, IzsFile};
+
+use crate::args::{CatFormat, Span};
+use crate::document::{self, Outcome};
+use crate::output::Row;
+
+/// An open `.izs` file.
+pub(crate) struct Document(IzsFile);
+
+impl Document {
+    pub(crate) fn open(input: Input) -> anyhow::Result<Self> {
+        Ok(Self(IzsFile::from_input(input, Limits::default())?))
+    }
+}
+
+impl document::Document for Document {
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        info::print(&self.0, out)
+    }
+
+    fn info_json(&self) -> anyhow::Result<Row> {
+        Ok(info::json(&self.0))
+    }
+
+    fn items(&self) -> anyhow::Result<Vec<Row>> {
+        Ok(items::rows(&self.0))
+    }
+
+    fn cat(
+        &self,
+        item: Option<&str>,
+        span: &Span,
+        format: CatFormat,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        cat::print(&self.0, item, span, format, out)
+    }
+
+    fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+        digest::emit(&self.0, emit)
+    }
+}

@@ -1,0 +1,309 @@
+//! The schema of an `.izs` file as checked types: the Iguazu data model ("Schema" in the specification).
+//!
+//! A [`Schema`] is a tree of [`Entity`] nodes and the list of the [`Stream`]s that they own. Reading is
+//! tolerant: a node that is not understood becomes [`Kind::Opaque`] and a stream descriptor that is not keeps
+//! its [`Fault`], while everything around them stays readable. Attributes, unknown keys included, keep their
+//! order and their exact values.
+//!
+//! ```
+//! use core_codec::izs::model::{Kind, Schema};
+//!
+//! let text = br#"{"entity": {"type": "group", "children": {"adc": {
+//!     "type": "int", "bits": 12, "number:offset": -5, "data": {"element": "u16", "end": 10, "block": 4096,
+//!     "compress": "none", "i_offset": 28, "i_size": 12, "i_compress": "none"}}}}}"#;
+//! let schema = Schema::parse(text, &core_codec::Limits::default())?;
+//! let adc = schema.find("adc").unwrap();
+//! assert_eq!(*schema[adc].kind(), Kind::Int { bits: 12 });
+//! let stream = schema[adc].data().unwrap();
+//! assert_eq!(schema.stream_pointer(stream).to_string(), "/entity/children/adc/data");
+//! assert_eq!(schema[stream].descriptor().unwrap().end, 10);
+//! # Ok::<(), core_codec::Error>(())
+//! ```
+
+mod build;
+mod descriptor;
+mod field;
+mod json;
+mod kind;
+mod path;
+
+pub use descriptor::{Descriptor, Method};
+pub use field::{Field, FieldValue};
+pub use json::{Object, Value, parse as parse_json};
+pub use kind::{Kind, Opaque, TupleFields};
+pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Index;
+
+use crate::error::Error;
+use crate::izs::raw::Dialect;
+use crate::limits::Limits;
+
+/// Names an entity of one [`Schema`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(u32);
+
+/// Names a stream of one [`Schema`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(u32);
+
+/// The metadata of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    entities: Vec<Entity>,
+    streams: Vec<Stream>,
+    other: Object,
+}
+
+/// How an entity hangs on its parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It is the root.
+    Root,
+    /// A named member of `children`, `variants` or `values`.
+    Member {
+        /// The key that holds the members.
+        container: &'static str,
+        /// The name.
+        name: Box<str>,
+    },
+    /// The only one, under the key `child` (or `inner`, in newer texts).
+    Inner(&'static str),
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity {
+    kind: Kind,
+    pos: Option<u8>,
+    attributes: Object,
+    parent: Option<EntityId>,
+    link: Link,
+    children: Box<[EntityId]>,
+    data: Option<StreamId>,
+    summaries: Box<[Summary]>,
+}
+
+impl Entity {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// Its first bit in the element, where the schema says so; see [`Schema::bit_position`].
+    #[must_use]
+    pub fn pos(&self) -> Option<u8> {
+        self.pos
+    }
+
+    /// Every other member of the node, in order.
+    #[must_use]
+    pub fn attributes(&self) -> &Object {
+        &self.attributes
+    }
+
+    /// The entity that holds it.
+    #[must_use]
+    pub fn parent(&self) -> Option<EntityId> {
+        self.parent
+    }
+
+    /// How it hangs on its parent.
+    #[must_use]
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Its name in the parent.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.link {
+            Link::Member { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The entities below it, in order.
+    #[must_use]
+    pub fn children(&self) -> &[EntityId] {
+        &self.children
+    }
+
+    /// Its stream.
+    #[must_use]
+    pub fn data(&self) -> Option<StreamId> {
+        self.data
+    }
+
+    /// The summaries of its stream.
+    #[must_use]
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
+    }
+}
+
+/// A pyramid of coarser versions of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// What it summarises: `bit_and_or`, `range`, `skip`, or a name of later versions.
+    pub key: Box<str>,
+    /// log2 of the elements that one group of the first level stands for.
+    pub base_level: Option<u8>,
+    /// The streams of the levels, finest first.
+    pub levels: Box<[StreamId]>,
+    /// Members that are not understood.
+    pub other: Object,
+}
+
+/// What a stream is to its entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its `data`.
+    Data,
+    /// A level of one of its summaries.
+    Level {
+        /// Index into [`Entity::summaries`].
+        summary: u32,
+        /// Index into [`Summary::levels`].
+        level: u32,
+    },
+}
+
+/// A stream as the schema describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    entity: EntityId,
+    role: Role,
+    descriptor: Result<Descriptor, Box<Fault>>,
+}
+
+/// A stream descriptor that is not understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// Why.
+    pub reason: Box<str>,
+    /// The descriptor as it stands in the schema.
+    pub raw: Value,
+}
+
+impl Stream {
+    /// The entity that owns it.
+    #[must_use]
+    pub fn entity(&self) -> EntityId {
+        self.entity
+    }
+
+    /// What it is to its entity.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Its descriptor.
+    ///
+    /// # Errors
+    /// The [`Fault`] when it is not one.
+    pub fn descriptor(&self) -> Result<&Descriptor, &Fault> {
+        self.descriptor.as_ref().map_err(|fault| &**fault)
+    }
+}
+
+impl Schema {
+    /// Parses the decompressed schema.
+    ///
+    /// # Errors
+    /// When it is not JSON, has no `entity`, or passes a bound of `limits`; see [`parse_json`].
+    pub fn parse(text: &[u8], limits: &Limits) -> Result<Self, Error> {
+        build::schema(parse_json(text, limits)?)
+    }
+
+    /// The root of the tree.
+    #[must_use]
+    pub fn root(&self) -> EntityId {
+        EntityId(0)
+    }
+
+    /// Every entity, parents before their children, in the order of the text.
+    pub fn entities(&self) -> impl ExactSizeIterator<Item = EntityId> + use<> {
+        (0..self.entities.len() as u32).map(EntityId)
+    }
+
+    /// Every stream: those of an entity (its data, then its summary levels) before those of its children.
+    pub fn streams(&self) -> impl ExactSizeIterator<Item = StreamId> + use<> {
+        (0..self.streams.len() as u32).map(StreamId)
+    }
+
+    /// Members of the top-level object beside `entity`, in order.
+    #[must_use]
+    pub fn other(&self) -> &Object {
+        &self.other
+    }
+
+    /// The first bit of a field in its element: its `pos`; without one, the sum of the widths before it in a
+    /// `bit_struct` of dialect V, which has no `pos`, and 0 elsewhere.
+    #[must_use]
+    pub fn bit_position(&self, field: EntityId) -> u32 {
+        let entity = &self[field];
+        let Some(parent) = entity.parent.map(|parent| &self[parent]) else {
+            return entity.pos.unwrap_or(0).into();
+        };
+        match (entity.pos, &parent.kind) {
+            (Some(pos), _) => pos.into(),
+            (None, Kind::Tagged { tag_bits }) => (*tag_bits).into(),
+            (None, Kind::BitStruct) if self.packs_fields(parent) => {
+                let before = parent.children.iter().take_while(|&&id| id != field);
+                before.map(|&id| self.width(id)).fold(0, u32::saturating_add)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Width of a field in bits.
+    #[must_use]
+    pub fn width(&self, field: EntityId) -> u32 {
+        let entity = &self[field];
+        let children = entity.children.iter();
+        match entity.kind {
+            Kind::Tagged { tag_bits } => {
+                u32::from(tag_bits) + children.map(|&id| self.width(id)).max().unwrap_or(0)
+            }
+            Kind::BitStruct => {
+                children.map(|&id| self.bit_position(id).saturating_add(self.width(id))).max().unwrap_or(0)
+            }
+            ref kind => kind.width().unwrap_or(0).into(),
+        }
+    }
+
+    /// Whether the fields of a `bit_struct` follow one another without `pos`.
+    fn packs_fields(&self, bit_struct: &Entity) -> bool {
+        let mut owner = bit_struct;
+        let data = loop {
+            match (owner.data, owner.parent) {
+                (Some(data), _) => break data,
+                (None, Some(parent)) => owner = &self[parent],
+                (None, None) => return false,
+            }
+        };
+        let v001 = self[data].descriptor().is_ok_and(|descriptor| descriptor.dialect == Dialect::V001);
+        v001 && bit_struct.children.iter().all(|&id| self[id].pos.is_none())
+    }
+}
+
+impl Index<EntityId> for Schema {
+    type Output = Entity;
+
+    fn index(&self, id: EntityId) -> &Entity {
+        &self.entities[id.0 as usize]
+    }
+}
+
+impl Index<StreamId> for Schema {
+    type Output = Stream;
+
+    fn index(&self, id: StreamId) -> &Stream {
+        &self.streams[id.0 as usize]
+    }
+}

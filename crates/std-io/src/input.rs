@@ -1,0 +1,193 @@
+//! The driver of sans-IO readers: gives them the bytes that they ask for.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use core_codec::source::{Poll, Source, Stop, check_range};
+use memmap2::Mmap;
+
+use crate::error::Error;
+use crate::fetch::{Fetch, FileRanges};
+use crate::map;
+use crate::segments::{Segments, coalesce};
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// By a memory map: the fastest. A file that is truncated meanwhile ends the process.
+    #[default]
+    Map,
+    /// By positional reads of the parts that are needed.
+    Read,
+}
+
+/// Bytes of fetched parts that an [`Input`] keeps by default.
+const DEFAULT_CACHE: usize = 16 << 20;
+
+/// The most bytes that joined ranges are fetched in at once.
+const LARGEST_FETCH: u64 = 8 << 20;
+
+/// Bytes that sans-IO readers can be run on: a memory map or ranges fetched on demand.
+///
+/// ```
+/// use core_codec::source::Source;
+/// use std_io::{Access, Input};
+///
+/// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+/// # std::fs::write(&path, "the whole file")?;
+/// let input = Input::open(&path, Access::Read)?;
+/// let word = input.run(|source| Ok(source.bytes(4..9)?.to_vec()))?;
+/// assert_eq!(word, b"whole");
+/// # Ok::<(), std_io::Error>(())
+/// ```
+pub struct Input(Storage);
+
+enum Storage {
+    Map(Mmap),
+    Ranges { fetch: Box<dyn Fetch>, cache: RwLock<Segments>, budget: usize },
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_map() { "map" } else { "ranges" };
+        f.debug_struct("Input").field("kind", &kind).field("len", &self.len()).finish()
+    }
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is not a regular file.
+    pub fn open(path: impl AsRef<Path>, access: Access) -> io::Result<Self> {
+        let ranges = |file| FileRanges::new(file).map(Self::fetching);
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        // An empty file cannot be mapped.
+        if access == Access::Map && metadata.is_file() && metadata.len() > 0 {
+            return Ok(Self(Storage::Map(map::map(&file)?)));
+        }
+        ranges(file)
+    }
+
+    /// Fetches what is needed, when it is needed.
+    pub fn fetching(fetch: impl Fetch + 'static) -> Self {
+        let cache = RwLock::new(Segments::default());
+        Self(Storage::Ranges { fetch: Box::new(fetch), cache, budget: DEFAULT_CACHE })
+    }
+
+    /// Puts bytes that are already there, from `start` of the file on, into the cache.
+    pub fn preload(&self, start: u64, bytes: Vec<u8>) {
+        if let Storage::Ranges { cache, .. } = &self.0 {
+            cache.write().unwrap_or_else(PoisonError::into_inner).insert(start, bytes);
+        }
+    }
+
+    /// Bounds the fetched bytes that are kept for later (16 MiB by default). A single run of a reader may hold
+    /// more, as much as it asks for.
+    #[must_use]
+    pub fn with_cache(mut self, bytes: usize) -> Self {
+        if let Storage::Ranges { budget, .. } = &mut self.0 {
+            *budget = bytes;
+        }
+        self
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match &self.0 {
+            Storage::Map(map) => map.len() as u64,
+            Storage::Ranges { fetch, .. } => fetch.len(),
+        }
+    }
+
+    /// Whether there is no byte.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether all bytes are in memory, so that there is nothing to fetch ahead.
+    #[must_use]
+    pub fn is_map(&self) -> bool {
+        matches!(self.0, Storage::Map(_))
+    }
+
+    /// Runs a reader: calls `step` until it stops asking for bytes.
+    ///
+    /// # Errors
+    /// Those of the reader and of fetching.
+    pub fn run<T>(&self, mut step: impl FnMut(&dyn Source) -> Poll<T>) -> Result<T, Error> {
+        let (fetch, cache, budget) = match &self.0 {
+            Storage::Map(map) => {
+                return Ok(core_codec::source::complete(step(&&**map))?);
+            }
+            Storage::Ranges { fetch, cache, budget } => (&**fetch, cache, *budget),
+        };
+        let mut held = Segments::default();
+        let result = loop {
+            let view = View {
+                len: fetch.len(),
+                held: &held,
+                cache: cache.read().unwrap_or_else(PoisonError::into_inner),
+            };
+            match step(&view) {
+                Ok(value) => break Ok(value),
+                Err(Stop::Error(error)) => break Err(error.into()),
+                Err(Stop::Need(ranges)) => {
+                    drop(view);
+                    fetch_into(&mut held, fetch, ranges)?;
+                }
+            }
+        };
+        let mut cache = cache.write().unwrap_or_else(PoisonError::into_inner);
+        cache.absorb(held);
+        cache.shrink_to(budget);
+        result
+    }
+}
+
+/// Fetches `ranges` into `held`. A range that is held already cannot be asked for again, so the loop that calls
+/// this ends.
+fn fetch_into(held: &mut Segments, fetch: &dyn Fetch, ranges: Vec<Range<u64>>) -> Result<(), Error> {
+    if ranges.iter().all(|range| held.get(range).is_some()) {
+        return Err(io::Error::other("a reader asked again for bytes that it was given").into());
+    }
+    for range in coalesce(ranges, fetch.gap(), LARGEST_FETCH) {
+        let expected = range.end - range.start;
+        let bytes = fetch.fetch(range.clone())?;
+        if bytes.len() as u64 != expected {
+            let message = format!("asked for {expected} bytes from {}, got {}", range.start, bytes.len());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message).into());
+        }
+        held.insert(range.start, bytes);
+    }
+    Ok(())
+}
+
+/// What one call of a reader sees: the bytes that this run fetched, and those that are cached.
+struct View<'a> {
+    len: u64,
+    held: &'a Segments,
+    cache: RwLockReadGuard<'a, Segments>,
+}
+
+impl Source for View<'_> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn bytes(&self, range: Range<u64>) -> Poll<&[u8]> {
+        check_range(&range, self.len)?;
+        if range.is_empty() {
+            return Ok(&[]);
+        }
+        let found = self.held.get(&range).or_else(|| self.cache.get(&range));
+        found.ok_or_else(|| Stop::Need(vec![range]))
+    }
+}

@@ -1,0 +1,254 @@
+//! `.izs` files.
+
+use std::ops::Range;
+use std::path::Path;
+
+use core_codec::error::ErrorKind;
+use core_codec::izs::Sample;
+use core_codec::izs::model::{Descriptor, Schema, StreamId, Target};
+use core_codec::izs::reader::{self, Block, Izs, StreamReader};
+use core_codec::{Limits, limits};
+
+use crate::error::Error;
+use crate::input::{Access, Input};
+
+/// Blocks whose index entries are looked up together.
+const INDEX_BATCH: u64 = 4096;
+
+/// Stored bytes of blocks that are fetched together.
+const FETCH_BATCH: u64 = 4 << 20;
+
+/// An open `.izs` file.
+#[derive(Debug)]
+pub struct IzsFile {
+    input: Input,
+    izs: Izs,
+    limits: Limits,
+}
+
+impl IzsFile {
+    /// Opens a file by a memory map, with the default limits.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or its footer or schema is damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_input(Input::open(path, Access::Map)?, Limits::default())
+    }
+
+    /// Opens what `input` holds.
+    ///
+    /// # Errors
+    /// When its footer or schema is damaged.
+    pub fn from_input(input: Input, limits: Limits) -> Result<Self, Error> {
+        let izs = input.run(|source| reader::open(source, &limits))?;
+        Ok(Self { input, izs, limits })
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        self.izs.schema()
+    }
+
+    /// What stands in the footer and the schema.
+    #[must_use]
+    pub fn izs(&self) -> &Izs {
+        &self.izs
+    }
+
+    /// Where the bytes come from.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// The stream that a JSON pointer or a path of names names: a stream descriptor, or the data of an entity.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`].
+    pub fn find(&self, item: &str) -> Result<StreamId, Error> {
+        let found = match self.schema().find_item(item) {
+            Some(Target::Stream(stream)) => Some(stream),
+            Some(Target::Entity(entity)) => self.schema()[entity].data(),
+            None => None,
+        };
+        let missing = || core_codec::Error::new("schema", ErrorKind::NotFound("stream")).detail(item);
+        found.ok_or_else(|| missing().into())
+    }
+
+    /// A stream, ready to read.
+    ///
+    /// # Errors
+    /// When its descriptor or index is not valid; see [`Izs::stream`].
+    pub fn stream(&self, id: StreamId) -> Result<IzsStream<'_>, Error> {
+        Ok(IzsStream { reader: self.izs.stream(id, &self.limits)?, file: self })
+    }
+}
+
+/// A stream of an open file.
+#[derive(Clone, Debug)]
+pub struct IzsStream<'a> {
+    file: &'a IzsFile,
+    reader: StreamReader<'a>,
+}
+
+impl<'a> IzsStream<'a> {
+    /// What the schema says about it.
+    #[must_use]
+    pub fn descriptor(&self) -> &'a Descriptor {
+        self.reader.descriptor()
+    }
+
+    /// The sans-IO reader behind it.
+    #[must_use]
+    pub fn reader(&self) -> &StreamReader<'a> {
+        &self.reader
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.descriptor().end
+    }
+
+    /// Whether there is no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads a range of elements as little-endian bytes. Decodes only the blocks that it touches.
+    ///
+    /// # Errors
+    /// When the range passes the end of the stream, is larger than [`Limits::item_bytes`], or a block is
+    /// damaged.
+    pub fn read_bytes(&self, elements: Range<u64>) -> Result<Vec<u8>, Error> {
+        self.read_vec(elements)
+    }
+
+    /// Reads a range of elements.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes), and when the stream's elements are of another width than `T`.
+    pub fn read<T: Sample>(&self, elements: Range<u64>) -> Result<Vec<T>, Error> {
+        let element = self.descriptor().element;
+        if element != T::ELEMENT {
+            let (expected, found) = (T::ELEMENT.size().into(), element.size().into());
+            let kind = ErrorKind::Mismatch { what: "bytes of an element", expected, found };
+            let pointer = self.file.schema().stream_pointer(self.reader.id()).to_string();
+            return Err(core_codec::Error::new("stream", kind).item(pointer).into());
+        }
+        let mut values = self.read_vec(elements)?;
+        if cfg!(target_endian = "big") {
+            for value in bytemuck::cast_slice_mut::<T, u8>(&mut values).chunks_exact_mut(size_of::<T>()) {
+                value.reverse();
+            }
+        }
+        Ok(values)
+    }
+
+    /// Calls `each` with the decoded little-endian bytes of every part of `elements` that lies in one block, in
+    /// order. Holds one block at a time.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes), those of `each`, and [`ErrorKind::Limit`] for a range that only a
+    /// file can hold that names the same block over and over; see [`Limits::expansion`].
+    pub fn for_each_part<E: From<Error>>(
+        &self,
+        elements: Range<u64>,
+        mut each: impl FnMut(Range<u64>, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut decoded = Vec::new();
+        self.for_each_block(&elements, |block| {
+            let inside = self.reader.bytes_inside(block.number, &elements).map_err(Error::from)?;
+            let len = self.reader.block_bytes(block.number).map_err(Error::from)?;
+            decoded.resize(len, 0);
+            let mut nothing = Vec::new();
+            self.file
+                .input
+                .run(|source| self.reader.read_block(source, block, 0..len, &mut decoded, &mut nothing))?;
+            let width = u64::from(self.descriptor().element.size());
+            let first = block.number * self.descriptor().block;
+            let range = first + inside.start as u64 / width..first + inside.end as u64 / width;
+            each(range, &decoded[inside])
+        })
+    }
+
+    /// Checks that the empty last block, where the index has one, holds nothing.
+    ///
+    /// # Errors
+    /// When it does.
+    pub fn check_empty_block(&self) -> Result<(), Error> {
+        let blocks = self.descriptor().blocks();
+        if self.descriptor().index_entries() == blocks {
+            return Ok(());
+        }
+        let blocks = self.file.input.run(|source| self.reader.blocks(source, blocks..blocks + 1))?;
+        self.file.input.run(|source| {
+            self.reader.request(source, &blocks)?;
+            for block in &blocks {
+                self.reader.decode(block, source.bytes(block.bytes.clone())?, &mut [])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read_vec<T: bytemuck::Pod>(&self, elements: Range<u64>) -> Result<Vec<T>, Error> {
+        self.reader.blocks_of(&elements)?;
+        let width = u64::from(self.descriptor().element.size());
+        let bytes = (elements.end - elements.start).saturating_mul(width);
+        let bytes = limits::check("bytes of a read", bytes, self.file.limits.item_bytes)
+            .map_err(|kind| core_codec::Error::new("stream", kind))?;
+        let mut values: Vec<T> = Vec::new();
+        let len = bytes / size_of::<T>();
+        values.try_reserve_exact(len).map_err(std::io::Error::other)?;
+        values.resize(len, T::zeroed());
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        let mut whole = Vec::new();
+        self.for_each_block(&elements, |block| {
+            let inside = self.reader.bytes_inside(block.number, &elements)?;
+            let (part, more) = std::mem::take(&mut rest).split_at_mut(inside.len());
+            rest = more;
+            self.file
+                .input
+                .run(|source| self.reader.read_block(source, block, inside.clone(), part, &mut whole))
+        })?;
+        Ok(values)
+    }
+
+    /// Calls `each` for every block that `elements` touch, with its stored bytes at hand.
+    fn for_each_block<E: From<Error>>(
+        &self,
+        elements: &Range<u64>,
+        mut each: impl FnMut(&Block) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let numbers = self.reader.blocks_of(elements).map_err(Error::from)?;
+        self.reader.check_expansion(elements.end - elements.start).map_err(Error::from)?;
+        let mut next = numbers.start;
+        while next < numbers.end {
+            let batch = next..numbers.end.min(next + INDEX_BATCH);
+            next = batch.end;
+            let blocks = self.file.input.run(|source| self.reader.blocks(source, batch.clone()))?;
+            let mut rest = &blocks[..];
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(self.fetch_together(rest));
+                rest = later;
+                if !self.file.input.is_map() {
+                    self.file.input.run(|source| self.reader.request(source, now))?;
+                }
+                now.iter().try_for_each(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of `blocks` are fetched together: at least one.
+    fn fetch_together(&self, blocks: &[Block]) -> usize {
+        let mut total = 0;
+        let fits = |block: &&Block| {
+            total += block.bytes.end - block.bytes.start;
+            total <= FETCH_BATCH
+        };
+        blocks.iter().take_while(fits).count().max(1)
+    }
+}
