@@ -16,6 +16,7 @@ const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 pub(crate) enum BlockType {
     Raw = 0,
     Rle = 1,
+    Compressed = 2,
 }
 
 /// A block header; `size` is `Block_Size`, at most [`BLOCK_MAX`].

@@ -24,13 +24,21 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod bits;
 mod checksum;
+mod coding;
+mod encoder;
+mod finder;
 mod frame;
+mod fse;
 mod rle;
 mod run;
+mod sequences;
 mod store;
 
 pub use checksum::{Checksum, NoChecksum, Xxh64};
+pub use coding::{Coding, Predefined};
+pub use encoder::Encoder;
 pub use rle::Rle;
 pub use store::Store;
 
@@ -54,6 +62,10 @@ pub trait FrameEncoder {
     where
         Self: Sized;
 }
+
+/// The level *fast*: greedy matches, and tables that the format brings along.
+pub type Fast<const WINDOW: usize = 4096, const HASH: usize = 512, const OUT: usize = 896, C = NoChecksum> =
+    Encoder<Predefined, WINDOW, HASH, OUT, C>;
 
 /// What [`FrameEncoder::encode`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,23 @@ pub(crate) fn next_run(bytes: &[u8]) -> usize {
     bytes.len() - bytes.last().map_or(0, |last| run_length_back(bytes, *last))
 }
 
+/// How many bytes `a` and `b` have in common at the front.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (words_a, _) = a.as_chunks::<4>();
+    let (words_b, _) = b.as_chunks::<4>();
+    let mut common = 0;
+    for (x, y) in words_a.iter().zip(words_b) {
+        let differs = u32::from_le_bytes(*x) ^ u32::from_le_bytes(*y);
+        if differs != 0 {
+            return common + (differs.trailing_zeros() / 8) as usize;
+        }
+        common += 4;
+    }
+    let rest_a = a.get(common..).unwrap_or_default();
+    let rest_b = b.get(common..).unwrap_or_default();
+    common + rest_a.iter().zip(rest_b).take_while(|(x, y)| x == y).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +68,18 @@ mod tests {
             assert_eq!(run_length(&bytes, 7), len);
             assert_eq!(run_length(&bytes[..len], 7), len);
             assert_eq!(run_length_back(&bytes, 7), 99 - len);
+        }
+    }
+
+    #[test]
+    fn prefixes_are_common_up_to_the_first_difference() {
+        let a: [u8; 40] = core::array::from_fn(|i| i as u8);
+        for len in 0..40 {
+            let mut b = a;
+            b[len] ^= 0x80;
+            assert_eq!(common_prefix(&a, &b), len);
+            assert_eq!(common_prefix(&a, &b[..len]), len);
+            assert_eq!(common_prefix(&a[1..=len], &a[1..]), len);
         }
     }
 

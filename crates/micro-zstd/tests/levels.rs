@@ -3,7 +3,7 @@
 mod common;
 
 use common::check;
-use micro_zstd::{Rle, Store, Xxh64};
+use micro_zstd::{Fast, Rle, Store, Xxh64};
 use proptest::prelude::*;
 
 /// All levels, small and large, one encoder of each for many frames.
@@ -14,6 +14,9 @@ struct Levels {
     rle: Rle<64>,
     rle_checked: Rle<100, Xxh64>,
     rle_large: Rle<4096>,
+    fast: Fast,
+    fast_small: Fast<256, 16, 128>,
+    fast_large: Fast<32768, 4096, 8192, Xxh64>,
 }
 
 impl Levels {
@@ -23,6 +26,9 @@ impl Levels {
         check(&mut self.rle, content, "Rle<64>");
         check(&mut self.rle_checked, content, "Rle<100, Xxh64>");
         check(&mut self.rle_large, content, "Rle<4096>");
+        check(&mut self.fast, content, "Fast");
+        check(&mut self.fast_small, content, "Fast<256, 16, 128>");
+        check(&mut self.fast_large, content, "Fast<32768, 4096, 8192, Xxh64>");
     }
 }
 

@@ -1,0 +1,119 @@
+//! Finds earlier copies of what comes next.
+
+use crate::run::common_prefix;
+use crate::sequences::Repeats;
+
+/// An earlier copy of `length` bytes at `at`, `offset` bytes before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) at: usize,
+    pub(crate) length: usize,
+    pub(crate) offset: u16,
+}
+
+/// A table of where strings were last seen, by a hash of their first bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Finder<const HASH: usize> {
+    /// Positions, counted from a point that moves with the window. Each is only a guess: the bytes are compared.
+    table: [u16; HASH],
+    /// The position of the window's first byte.
+    base: u16,
+}
+
+/// Bytes of a repeated match at the least.
+const REPEAT_MIN: usize = 4;
+
+impl<const HASH: usize> Finder<HASH> {
+    pub(crate) const NEW: Self = Self { table: [0; HASH], base: 0 };
+    const LOG: u32 = {
+        assert!(
+            HASH.is_power_of_two() && HASH >= 16 && HASH <= 1 << 15,
+            "a hash table has 2^4 to 2^15 entries"
+        );
+        HASH.ilog2()
+    };
+
+    /// Forgets everything, so that a frame does not depend on those before.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::NEW;
+    }
+
+    /// Counts on, after the window lost `by` bytes at its front.
+    pub(crate) fn slide(&mut self, by: usize) {
+        self.base = self.base.wrapping_add(by as u16);
+    }
+
+    /// Enters the position `at` and returns the one that its hash led to, if it lies in the window.
+    #[inline(always)]
+    fn enter(&mut self, at: usize, hash: u32) -> Option<usize> {
+        let position = self.base.wrapping_add(at as u16);
+        let slot = &mut self.table[hash as usize & (HASH - 1)];
+        let distance = position.wrapping_sub(core::mem::replace(slot, position));
+        at.checked_sub(usize::from(distance)).filter(|_| distance > 0)
+    }
+
+    /// The first match that starts at `from` or later, where the last one ended.
+    ///
+    /// Matches of the latest offset have 4 bytes or more, others `min`, which is 4 to 8.
+    #[inline(always)]
+    pub(crate) fn find(&mut self, min: usize, data: &[u8], from: usize, repeats: Repeats) -> Option<Match> {
+        let mut at = from;
+        loop {
+            let here = data.get(at..)?;
+            let word = word(here)?;
+            let more = self::word(here.get(min - 4..)?)?;
+            let candidate = self.enter(at, hash(min, word, more) >> (32 - Self::LOG));
+            let offset = repeats.likely(at - from);
+            if let Some(earlier) = at.checked_sub(offset).and_then(|earlier| data.get(earlier..))
+                && self::word(earlier) == Some(word)
+                && offset > 0
+            {
+                let length = REPEAT_MIN + common_prefix(here.get(4..)?, earlier.get(4..)?);
+                return Some(Match { at, length, offset: offset as u16 });
+            }
+            if let Some(candidate) = candidate
+                && let Some(earlier) = data.get(candidate..)
+                && self::word(earlier) == Some(word)
+            {
+                let length = 4 + common_prefix(here.get(4..)?, earlier.get(4..)?);
+                if length >= min {
+                    let back = data
+                        .get(from..at)?
+                        .iter()
+                        .rev()
+                        .zip(data.get(..candidate)?.iter().rev())
+                        .take_while(|(a, b)| a == b)
+                        .count();
+                    let offset = (at - candidate) as u16;
+                    return Some(Match { at: at - back, length: length + back, offset });
+                }
+            }
+            at += 1 + (at - from) / 64;
+        }
+    }
+
+    /// Enters positions in a match, for later ones.
+    #[inline(always)]
+    pub(crate) fn enter_match(&mut self, min: usize, data: &[u8], found: &Match) {
+        for at in [found.at + 2, found.at + found.length - 2] {
+            if let Some(here) = data.get(at..)
+                && let Some(word) = word(here)
+                && let Some(more) = here.get(min - 4..).and_then(self::word)
+            {
+                self.enter(at, hash(min, word, more) >> (32 - Self::LOG));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn word(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|word| u32::from_le_bytes(*word))
+}
+
+/// A hash of `min` bytes, given the first four and the last four of them, with its best bits at the top.
+#[inline(always)]
+fn hash(min: usize, word: u32, more: u32) -> u32 {
+    let first = word.wrapping_mul(0x9E37_79B1);
+    if min == 4 { first } else { (first.rotate_left(15) ^ more).wrapping_mul(0x85EB_CA77) }
+}
