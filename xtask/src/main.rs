@@ -1,10 +1,16 @@
 //! The tasks of this workspace. `cargo xtask` lists them.
 
+mod bench;
 mod boards;
 mod budgets;
+mod deny;
 mod elf;
+mod features;
 mod firmware;
+mod fuzz;
+mod host;
 mod inputs;
+mod msrv;
 mod no_panic;
 mod paths;
 mod process;
@@ -12,6 +18,7 @@ mod qemu;
 mod qemu_test;
 mod setup;
 mod size;
+mod test;
 mod thumb;
 
 use std::process::ExitCode;
@@ -27,32 +34,31 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
-    Task {
-        name: "setup",
-        args: "",
-        help: "installs what the other tasks need: the thumb targets and QEMU",
-        run: setup::task,
-    },
-    Task {
-        name: "qemu-test",
-        args: "[NAME] [--board BOARD] [--bless] [--tighten]",
-        help: "runs the programs of firmware/ in QEMU, compares their output (--bless updates it), and holds the \
-               figures against ci/budgets.toml (--tighten lowers the budgets)",
-        run: qemu_test::task,
-    },
-    Task {
-        name: "no-panic",
-        args: "",
-        help: "shows that no panic is left in the crates for microcontrollers",
-        run: no_panic::task,
-    },
-    Task {
-        name: "size",
-        args: "[--tighten]",
-        help: "holds flash and RAM of the crates for microcontrollers against ci/budgets.toml",
-        run: size::task,
-    },
+    task("setup", "", setup::task, "installs what the other tasks need: the thumb targets and QEMU"),
+    task("test", "", test::task, "runs every check of the project"),
+    task(
+        "qemu-test",
+        "[NAME] [--board BOARD] [--bless] [--tighten]",
+        qemu_test::task,
+        "runs the programs of firmware/ in QEMU, compares their output (--bless updates it), and holds the figures
+      against ci/budgets.toml (--tighten lowers the budgets)",
+    ),
+    task("no-panic", "", no_panic::task, "shows that no panic is left in the crates for microcontrollers"),
+    task("size", "[--tighten]", size::task, "holds flash and RAM of those crates against ci/budgets.toml"),
+    task("bench", "NAME [ARGS]", bench::task, "runs a benchmark of crates/bench"),
+    task("fuzz", "[NAME] [--seconds N]", fuzz::task, "runs the fuzz targets, each for 60 seconds or N"),
+    task("msrv", "", msrv::task, "builds with the oldest Rust that is supported"),
+    task("deny", "", deny::task, "checks licences and origins of the dependencies, by cargo-deny"),
 ];
+
+const fn task(
+    name: &'static str,
+    args: &'static str,
+    run: fn(lexopt::Parser) -> Result<()>,
+    help: &'static str,
+) -> Task {
+    Task { name, args, help, run }
+}
 
 fn main() -> ExitCode {
     match run() {

@@ -47,6 +47,11 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
     run(&setup::ensure()?, &options)
 }
 
+/// Runs every program on every board.
+pub(crate) fn run_all(toolchain: &Toolchain) -> Result<()> {
+    run(toolchain, &Options::default())
+}
+
 fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
     let programs = wanted(options)?;
     let (mut passed, mut failures, mut figures) = (0, Vec::new(), Vec::new());

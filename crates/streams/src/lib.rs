@@ -16,12 +16,12 @@
 
 extern crate alloc;
 
-mod logic;
+mod line;
 mod random;
 
 use alloc::vec::Vec;
 
-pub use logic::logic;
+pub use line::logic;
 use random::Random;
 
 /// The first `count` samples of [`logic`], a byte each.

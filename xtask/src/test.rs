@@ -1,0 +1,94 @@
+//! Every check of the project, one after the other; all failures are told before it ends.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::thumb::Toolchain;
+use crate::{deny, features, host, msrv, no_panic, qemu_test, setup, size};
+
+/// How a step ended that did not fail.
+pub(crate) enum Outcome {
+    Passed,
+    /// It could not be done here, for this reason.
+    Skipped(String),
+}
+
+/// A step: its name, and what it does.
+struct Step {
+    name: &'static str,
+    run: fn(&Toolchain) -> Result<Outcome>,
+}
+
+/// The quick ones first.
+const STEPS: &[Step] = &[
+    Step { name: "format", run: |_| host::format() },
+    Step { name: "clippy", run: |_| host::clippy() },
+    Step { name: "clippy of firmware", run: host::clippy_firmware },
+    Step { name: "clippy of fuzz", run: |_| host::clippy_fuzz() },
+    Step { name: "tests", run: |_| host::tests() },
+    Step { name: "examples in the docs", run: |_| host::doctests() },
+    Step { name: "docs", run: |_| host::docs() },
+    Step { name: "features", run: |_| features::host() },
+    Step { name: "features on the targets", run: features::thumb },
+    Step { name: "no panic", run: |toolchain| done(no_panic::run(toolchain)) },
+    Step { name: "programs in QEMU", run: |toolchain| done(qemu_test::run_all(toolchain)) },
+    Step { name: "flash and RAM", run: |toolchain| done(size::run(toolchain, false)) },
+    Step { name: "oldest Rust", run: |_| msrv::run() },
+    Step { name: "licences", run: |_| deny::run() },
+];
+
+fn done(result: Result<()>) -> Result<Outcome> {
+    result.map(|()| Outcome::Passed)
+}
+
+pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
+    if let Some(arg) = args.next()? {
+        return Err(arg.unexpected().into());
+    }
+    let toolchain = setup::ensure()?;
+    let ended: Vec<_> = STEPS
+        .iter()
+        .map(|step| {
+            eprintln!("\n=== {}", step.name);
+            let start = Instant::now();
+            let result = (step.run)(&toolchain);
+            if let Err(error) = &result {
+                eprintln!("error: {error:#}");
+            }
+            (step.name, result, start.elapsed())
+        })
+        .collect();
+    if !summarise(&ended) {
+        // Not by an error: the summary is to be the last that is read.
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+/// Lists the steps; says whether none failed.
+fn summarise(ended: &[(&str, Result<Outcome>, Duration)]) -> bool {
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    println!();
+    for (name, result, time) in ended {
+        let word = match result {
+            Ok(Outcome::Passed) => {
+                passed += 1;
+                "passed".to_owned()
+            }
+            Ok(Outcome::Skipped(reason)) => {
+                skipped += 1;
+                format!("SKIPPED: {reason}")
+            }
+            Err(error) => {
+                failed += 1;
+                let first = format!("{error:#}");
+                format!("FAILED: {}", first.lines().next().unwrap_or_default())
+            }
+        };
+        println!("{name:24} {:7.1} s  {word}", time.as_secs_f64());
+    }
+    let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+    println!("\n{passed} passed, {failed} failed{skipped}");
+    failed == 0
+}
