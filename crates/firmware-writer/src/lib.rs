@@ -29,13 +29,13 @@
 //!
 //! A block is written while it fills, as one Zstandard frame of many small Zstandard blocks, so a block of a
 //! million elements needs no more RAM than one of 4096. [`Memory::SIZE`] is all the RAM there is; the table
-//! gives it in bytes on a 32-bit target, with streams of `u8`:
+//! gives it in bytes on a 32-bit target, as the firmware program `record` prints it:
 //!
 //! | `Memory<E, STREAMS, LOG, STAGE>` | what it records | bytes |
 //! |---|---|---|
-//! | `Memory<Store<1>, 1, 0>` | one stream, `compress: none`, of any length | RAM_NONE |
-//! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, 85 blocks (85 Mi elements) | RAM_RLE |
-//! | `Memory<Rle<256>, 2, 512, 4096>` | two streams, one of them staged | RAM_STAGED |
+//! | `Memory<Store<32>, 1, 0>` | one stream, `compress: none`, of any length | 280 |
+//! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, at least 85 blocks of any size | 752 |
+//! | `Memory<Rle<256>, 2, 512, 6144>` | two streams, one of them staged in blocks of 4096 | 7192 |
 //!
 //! The index log takes 2 or 3 bytes a block; nothing at all for a single stream with `compress: none`, whose
 //! blocks can be placed by arithmetic.

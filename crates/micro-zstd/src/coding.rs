@@ -49,7 +49,6 @@ pub(crate) const LITERALS: usize = BLOCK + BLOCK_HEADER + 3;
 pub(crate) const GAP: usize = 24;
 
 impl Block<'_> {
-
     /// Writes the literals as they are, from byte [`LITERALS`] of `out` on, and the header of their section before
     /// them. Returns where the section starts and ends.
     fn write_raw_literals(&self, out: &mut [u8]) -> Option<(usize, usize)> {
