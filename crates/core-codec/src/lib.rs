@@ -17,6 +17,8 @@ pub mod izs;
 pub mod limits;
 #[cfg(feature = "alloc")]
 pub mod source;
+#[cfg(feature = "tsfile")]
+pub mod tsfile;
 pub mod wire;
 
 pub use error::{Error, ErrorKind};

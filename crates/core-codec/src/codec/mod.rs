@@ -7,6 +7,11 @@
 pub mod deflate;
 #[cfg(feature = "lz4")]
 pub mod lz4;
+pub(crate) mod lz77;
+pub mod lzo;
 pub mod shuffle;
+pub mod snappy;
+#[cfg(feature = "xz")]
+pub mod xz;
 #[cfg(any(feature = "zstd", feature = "zstd-c"))]
 pub mod zstd;

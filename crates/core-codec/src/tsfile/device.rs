@@ -1,0 +1,271 @@
+//! Device ids: the path of a device, or the table name and tag values of a row group.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::fmt::{self, Write};
+
+use crate::error::ErrorKind;
+use crate::tsfile::metadata::Version;
+use crate::tsfile::wire::{uvarint, var_string};
+use crate::wire::{Parsed, WireError};
+
+/// Segments of a device id; trailing nulls are trimmed, so ids that differ only there are equal.
+///
+/// In a table file segment 0 is the table name and the others are tag values. In a tree file the segments are
+/// the path: up to the first three nodes joined by a dot, then one node each.
+///
+/// ```
+/// use core_codec::tsfile::DeviceId;
+///
+/// assert_eq!(DeviceId::from_path("root.a.b").segments(), [Some("root.a".into()), Some("b".into())]);
+/// assert_eq!(DeviceId::from_path("root.a.b.c.d").path(), "root.a.b.c.d");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceId {
+    segments: Vec<Option<Box<str>>>,
+}
+
+impl DeviceId {
+    /// An id of these segments.
+    #[must_use]
+    pub fn new(mut segments: Vec<Option<Box<str>>>) -> Self {
+        while segments.len() > 1 && segments.last().is_some_and(Option::is_none) {
+            segments.pop();
+        }
+        Self { segments }
+    }
+
+    /// The id of a tree path such as `root.sg.d1`: one node is one segment; of two or three the last stands
+    /// alone; of four and more the first three are joined.
+    #[must_use]
+    pub fn from_path(path: &str) -> Self {
+        let nodes: Vec<&str> = split_path(path);
+        let head = match nodes.len() {
+            0 | 1 => 1,
+            2 | 3 => nodes.len() - 1,
+            _ => 3,
+        };
+        let mut segments = Vec::with_capacity(nodes.len());
+        segments.push(Some(nodes[..head.min(nodes.len())].join(".").into_boxed_str()));
+        segments.extend(nodes.iter().skip(head).map(|&node| Some(Box::from(node))));
+        Self { segments }
+    }
+
+    /// Its segments.
+    #[must_use]
+    pub fn segments(&self) -> &[Option<Box<str>>] {
+        &self.segments
+    }
+
+    /// The table name: segment 0.
+    #[must_use]
+    pub fn table(&self) -> &str {
+        self.segments.first().and_then(Option::as_deref).unwrap_or("")
+    }
+
+    /// The value of tag column `index` (counted among the tags), null where it is null or trimmed.
+    #[must_use]
+    pub fn tag(&self, index: usize) -> Option<&str> {
+        self.segments.get(index.checked_add(1)?)?.as_deref()
+    }
+
+    /// All segments joined by dots, `null` for null: the path of a tree device, and the key of the bloom filter.
+    #[must_use]
+    pub fn path(&self) -> String {
+        let mut out = String::new();
+        let _ = self.join(&mut out, ".");
+        out
+    }
+
+    fn join(&self, out: &mut impl Write, separator: &str) -> fmt::Result {
+        for (i, segment) in self.segments.iter().enumerate() {
+            if i > 0 {
+                out.write_str(separator)?;
+            }
+            out.write_str(segment.as_deref().unwrap_or("null"))?;
+        }
+        Ok(())
+    }
+
+    /// The id in the form `table/tag1/tag2`.
+    #[must_use]
+    pub fn slashed(&self) -> String {
+        let mut out = String::new();
+        let _ = self.join(&mut out, "/");
+        out
+    }
+
+    /// Order of the index: segment by segment, null first, bytes of UTF-8.
+    #[must_use]
+    pub fn compare_encoded(&self, encoded: DeviceKey<'_>) -> Ordering {
+        if encoded.version == Version::V3 {
+            return self.path().as_bytes().cmp(encoded.path().as_bytes());
+        }
+        let mut mine = self.segments.iter().map(Option::as_deref);
+        let mut nulls = 0usize;
+        for theirs in encoded.segments() {
+            let Some(text) = theirs else {
+                // Trailing nulls are written by some and trimmed by others.
+                nulls += 1;
+                continue;
+            };
+            for _ in 0..core::mem::take(&mut nulls) {
+                match mine.next() {
+                    None => return Ordering::Less,
+                    Some(None) => {}
+                    Some(Some(_)) => return Ordering::Greater,
+                }
+            }
+            match mine.next() {
+                None | Some(None) => return Ordering::Less,
+                Some(Some(own)) => match own.as_bytes().cmp(text.as_bytes()) {
+                    Ordering::Equal => {}
+                    other => return other,
+                },
+            }
+        }
+        // What is left of the key is null; what is left of `self` ends in a value.
+        if mine.next().is_some() { Ordering::Greater } else { Ordering::Equal }
+    }
+}
+
+/// As one reads it: a tree path or a list of segments.
+impl fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.join(f, ".")
+    }
+}
+
+/// Splits at dots, but not inside backquotes, which quote nodes that hold dots.
+fn split_path(path: &str) -> Vec<&str> {
+    let mut nodes = Vec::new();
+    let (mut start, mut quoted) = (0, false);
+    for (i, c) in path.char_indices() {
+        match c {
+            '`' => quoted = !quoted,
+            '.' if !quoted => {
+                nodes.push(&path[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    nodes.push(&path[start..]);
+    nodes
+}
+
+/// A device id as it stands in a file, already checked, and not copied.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKey<'a> {
+    version: Version,
+    count: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> DeviceKey<'a> {
+    /// Parses `DeviceID`: in version 4 `UVarInt n` and n `VarString`s, in version 3 one `VarString`.
+    ///
+    /// # Errors
+    /// As the primitives.
+    pub fn parse(version: Version, input: &'a [u8]) -> Parsed<'a, Self> {
+        let (start, count) = match version {
+            Version::V4 => uvarint(input)?,
+            Version::V3 => (input, 1),
+        };
+        let mut rest = start;
+        for _ in 0..count {
+            let segment;
+            (rest, segment) = var_string(rest)?;
+            if segment.is_none() && version == Version::V3 {
+                return Err(WireError::at(input, ErrorKind::Invalid("null device name")));
+            }
+        }
+        Ok((rest, Self { version, count, bytes: &start[..start.len() - rest.len()] }))
+    }
+
+    /// Its segments; `n = 0` stands for one empty segment.
+    fn segments(self) -> impl Iterator<Item = Option<&'a str>> {
+        let mut rest = self.bytes;
+        let only = (self.count == 0).then_some(Some(""));
+        only.into_iter().chain((0..self.count).map_while(move |_| {
+            let segment;
+            (rest, segment) = var_string(rest).ok()?;
+            Some(segment)
+        }))
+    }
+
+    /// The path that is the whole id in version 3.
+    fn path(self) -> &'a str {
+        self.segments().next().flatten().unwrap_or("")
+    }
+
+    /// The id on its own.
+    #[must_use]
+    pub fn to_id(self) -> DeviceId {
+        match self.version {
+            Version::V3 => DeviceId::from_path(self.path()),
+            Version::V4 => DeviceId::new(self.segments().map(|segment| segment.map(Box::from)).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tsfile::wire::{put_uvarint, put_var_string};
+    use alloc::vec;
+    use std::string::ToString;
+
+    fn encode(segments: &[Option<&str>]) -> Vec<u8> {
+        let mut out = vec![];
+        put_uvarint(&mut out, segments.len() as u32);
+        for segment in segments {
+            put_var_string(&mut out, *segment).unwrap();
+        }
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> DeviceId {
+        DeviceKey::parse(Version::V4, bytes).unwrap().1.to_id()
+    }
+
+    #[test]
+    fn tree_paths_are_cut_after_three_nodes() {
+        let segments = |path: &str| -> Vec<String> {
+            DeviceId::from_path(path).segments().iter().map(|s| s.as_deref().unwrap().to_string()).collect()
+        };
+        assert_eq!(segments("root"), ["root"]);
+        assert_eq!(segments("root.a"), ["root", "a"]);
+        assert_eq!(segments("root.a.b"), ["root.a", "b"]);
+        assert_eq!(segments("root.a.b.c"), ["root.a.b", "c"]);
+        assert_eq!(segments("root.a.b.c.d"), ["root.a.b", "c", "d"]);
+        assert_eq!(segments("root.`a.b`.c"), ["root.`a.b`", "c"]);
+    }
+
+    #[test]
+    fn trailing_null_tags_are_trimmed_and_inner_ones_kept() {
+        let full = decode(&encode(&[Some("t"), None, Some("x"), None, None]));
+        assert_eq!(full, decode(&encode(&[Some("t"), None, Some("x")])));
+        assert_eq!(full.tag(0), None);
+        assert_eq!(full.tag(1), Some("x"));
+        assert_ne!(full, decode(&encode(&[Some("t"), Some("null"), Some("x")])));
+        assert_ne!(decode(&encode(&[Some("t"), Some("")])), decode(&encode(&[Some("t"), None])));
+        assert_eq!(decode(&encode(&[])).segments(), [Some("".into())]);
+    }
+
+    #[test]
+    fn order_is_by_segment_with_nulls_first() {
+        let order = |a: &[Option<&str>], b: &[Option<&str>]| {
+            let encoded = encode(b);
+            decode(&encode(a)).compare_encoded(DeviceKey::parse(Version::V4, &encoded).unwrap().1)
+        };
+        assert_eq!(order(&[Some("t"), Some("a")], &[Some("t"), Some("a"), None]), Ordering::Equal);
+        assert_eq!(order(&[Some("t"), None, Some("a")], &[Some("t"), Some("a")]), Ordering::Less);
+        assert_eq!(order(&[Some("t"), Some("a")], &[Some("t"), None, Some("a")]), Ordering::Greater);
+        assert_eq!(order(&[Some("t")], &[Some("t"), None, Some("a")]), Ordering::Less);
+        assert_eq!(order(&[Some("t"), Some("b")], &[Some("t"), Some("a"), Some("z")]), Ordering::Greater);
+        assert_eq!(order(&[Some("t"), Some("a"), Some("b")], &[Some("t"), Some("a")]), Ordering::Greater);
+    }
+}

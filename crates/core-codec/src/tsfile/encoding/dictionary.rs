@@ -1,0 +1,60 @@
+//! DICTIONARY: `VarInt n`, n byte strings behind `VarInt` lengths, then an INT32 RLE stream of indexes.
+
+use alloc::vec::Vec;
+
+use super::{part, plain, rle};
+use crate::error::ErrorKind;
+use crate::tsfile::column::Binaries;
+use crate::tsfile::wire::varint;
+
+/// Appends `count` strings.
+///
+/// # Errors
+/// What is wrong with the stream; [`ErrorKind::OutOfRange`] for an index without an entry.
+pub fn decode<'a>(input: &'a [u8], count: usize, out: &mut Binaries) -> Result<&'a [u8], ErrorKind> {
+    let (mut rest, size) = part(varint, input)?;
+    let size = usize::try_from(size).map_err(|_| ErrorKind::Invalid("negative size of the dictionary"))?;
+    // Each entry takes a byte at least.
+    let mut entries = Vec::with_capacity(size.min(rest.len()));
+    for _ in 0..size {
+        let entry;
+        (entry, rest) = plain::one(rest)?;
+        entries.push(entry);
+    }
+    let mut indexes: Vec<i32> = Vec::new();
+    let rest = rle::decode(rest, count, &mut indexes)?;
+    out.reserve(count, 0);
+    for index in indexes {
+        let entry = usize::try_from(index).ok().and_then(|index| entries.get(index));
+        let Some(entry) = entry else {
+            let max = (size as u64).saturating_sub(1);
+            let found = u64::from(index as u32);
+            return Err(ErrorKind::OutOfRange { what: "index into the dictionary", min: 0, max, found });
+        };
+        out.push(entry)?;
+    }
+    Ok(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_name_entries() {
+        let mut out = Binaries::default();
+        // Two entries, then width 1, one group: 0 1 1.
+        decode(&[4, 2, b'a', 4, b'b', b'c', 4, 1, 3, 3, 0b0110_0000], 3, &mut out).unwrap();
+        assert_eq!(out.iter().collect::<Vec<_>>(), [&b"a"[..], b"bc", b"bc"]);
+    }
+
+    #[test]
+    fn indexes_without_an_entry_are_errors() {
+        let mut out = Binaries::default();
+        let found = decode(&[2, 2, b'a', 4, 1, 3, 3, 0b0110_0000], 3, &mut out);
+        let what = "index into the dictionary";
+        assert_eq!(found, Err(ErrorKind::OutOfRange { what, min: 0, max: 0, found: 1 }));
+        assert!(decode(&[1], 1, &mut out).is_err());
+        assert!(decode(&[0xfe, 0xff, 0xff, 0xff, 0x0f], 1, &mut out).is_err());
+    }
+}

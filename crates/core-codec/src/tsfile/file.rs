@@ -1,0 +1,147 @@
+//! An open file: its metadata, and what it takes to read the rest.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::source::{Poll, Source};
+use crate::tsfile::chunk::Chunk;
+use crate::tsfile::device::DeviceId;
+use crate::tsfile::index::{DeviceCursor, DeviceEntry, find_device};
+use crate::tsfile::metadata::Metadata;
+use crate::tsfile::page::{Access, PageDecoder};
+use crate::tsfile::series::{ChunkMetadata, Series, SeriesCursor, find_series};
+
+/// An open file.
+///
+/// It holds the metadata of the footer, and nothing that grows with the number of devices and series.
+#[derive(Clone, Debug)]
+pub struct TsFile {
+    /// The footer.
+    pub metadata: Metadata,
+    limits: Limits,
+    access: Access,
+}
+
+impl TsFile {
+    /// Reads both ends of a file.
+    ///
+    /// # Errors
+    /// As [`Metadata::read`].
+    pub fn open<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Self> {
+        let metadata = Metadata::read(source, limits)?;
+        Ok(Self::new(metadata, limits))
+    }
+
+    /// A file of this metadata, which may have been put together by a scan.
+    #[must_use]
+    pub fn new(metadata: Metadata, limits: &Limits) -> Self {
+        let access = Access::new(&metadata);
+        Self { metadata, limits: limits.clone(), access }
+    }
+
+    /// Gives the master key of an encrypted file; nothing happens to one that is not encrypted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a key that is not the file's, [`ErrorKind::Unsupported`] for another cipher.
+    #[cfg(feature = "aes")]
+    pub fn unlock(&mut self, master: &[u8]) -> Result<(), Error> {
+        if let Some(encryption) = self.metadata.encryption() {
+            self.access = Access::Unlocked(encryption.unlock(master)?);
+        }
+        Ok(())
+    }
+
+    /// The bounds that it was opened with.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A decoder of its pages.
+    #[must_use]
+    pub fn decoder(&self) -> PageDecoder {
+        PageDecoder::new(self.limits.clone(), self.access.clone())
+    }
+
+    /// All devices, or those of one table.
+    #[must_use]
+    pub fn devices(&self, table: Option<&str>) -> DeviceCursor {
+        DeviceCursor::new(&self.metadata, &self.limits, table)
+    }
+
+    /// Finds a device.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn device<S: Source + ?Sized>(&self, source: &S, id: &DeviceId) -> Poll<Option<DeviceEntry>> {
+        find_device(source, &self.metadata, &self.limits, id)
+    }
+
+    /// Finds a series of a device. Asks the bloom filter first.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn find<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        id: &DeviceId,
+        measurement: &str,
+    ) -> Poll<Option<Series>> {
+        if let Some(bloom) = &self.metadata.bloom
+            && !bloom.may_contain(source, id, measurement)?
+        {
+            return Ok(None);
+        }
+        match self.device(source, id)? {
+            Some(device) => self.series(source, &device, measurement),
+            None => Ok(None),
+        }
+    }
+
+    /// Finds a series of a device; the empty name is the time column of aligned measurements.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn series<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        device: &DeviceEntry,
+        measurement: &str,
+    ) -> Poll<Option<Series>> {
+        find_series(source, &self.metadata, &self.limits, device, measurement)
+    }
+
+    /// All series of a device, the time column of aligned measurements included.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn all_series<S: Source + ?Sized>(&self, source: &S, device: &DeviceEntry) -> Poll<Vec<Series>> {
+        let mut cursor = SeriesCursor::new(&self.metadata, &self.limits, device);
+        let mut all = Vec::new();
+        while let Some(series) = cursor.next(source, &self.metadata, &self.limits)? {
+            crate::limits::check("series of a device", all.len() as u64 + 1, self.limits.entries)
+                .map_err(|kind| Error::new("index", kind).at(device.node.start))?;
+            all.push(series);
+        }
+        Ok(all)
+    }
+
+    /// Reads the header of a chunk.
+    ///
+    /// # Errors
+    /// What is wrong with it; [`ErrorKind::Invalid`] when it belongs to another series.
+    pub fn chunk<S: Source + ?Sized>(&self, source: &S, series: &str, chunk: &ChunkMetadata) -> Poll<Chunk> {
+        let found = Chunk::read(source, chunk.offset, self.metadata.meta_offset, &self.limits)?;
+        if *found.name == *series {
+            return Ok(found);
+        }
+        let expected: Box<str> = series.into();
+        Err(Error::new("chunk header", ErrorKind::Invalid("the chunk belongs to another series"))
+            .at(chunk.offset)
+            .item(expected)
+            .detail(found.name)
+            .into())
+    }
+}

@@ -1,0 +1,300 @@
+//! Payloads of pages: decrypt, decompress, decode.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::mem;
+
+use crate::codec;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Limits, check};
+use crate::source::{Poll, Source};
+use crate::tsfile::chunk::{Chunk, Page, Role};
+use crate::tsfile::column::{Column, Values};
+use crate::tsfile::encoding::time::{Count, decode_times, decode_unnamed};
+use crate::tsfile::encoding::{self, Flavour};
+use crate::tsfile::encryption::{Encryption, PageKey};
+use crate::tsfile::metadata::Metadata;
+use crate::tsfile::statistics::{Statistics, Summary, ValueStatistics};
+use crate::tsfile::types::Compression;
+use crate::tsfile::wire::{int32, uvarint};
+
+/// Whether and how the pages of a file can be read.
+#[derive(Clone, Debug, Default)]
+pub enum Access {
+    /// They are not encrypted.
+    #[default]
+    Open,
+    /// They are encrypted, and nobody gave the key.
+    Locked(Encryption),
+    /// They are encrypted with this key.
+    Unlocked(PageKey),
+}
+
+impl Access {
+    /// Access to the pages of a file without a key.
+    #[must_use]
+    pub fn new(metadata: &Metadata) -> Self {
+        metadata.encryption().map_or(Self::Open, Self::Locked)
+    }
+}
+
+/// Decodes pages; it keeps its buffers from one page to the next.
+#[derive(Clone, Debug, Default)]
+pub struct PageDecoder {
+    limits: Limits,
+    access: Access,
+    decrypted: Vec<u8>,
+    decompressed: Vec<u8>,
+}
+
+impl PageDecoder {
+    /// A decoder of the pages of a file.
+    #[must_use]
+    pub fn new(limits: Limits, access: Access) -> Self {
+        Self { limits, access, ..Self::default() }
+    }
+
+    /// The payload of a page, decrypted and decompressed.
+    fn payload<'a, S: Source + ?Sized>(
+        &'a mut self,
+        source: &'a S,
+        chunk: &Chunk,
+        page: &Page,
+    ) -> Poll<&'a [u8]> {
+        let mut stored = source.bytes(page.payload.clone())?;
+        match &self.access {
+            Access::Open => {}
+            Access::Locked(encryption) => {
+                return Err(encryption.no_key().at(page.payload.start).item(chunk.name.clone()).into());
+            }
+            Access::Unlocked(key) => {
+                self.decrypted.clear();
+                self.decrypted.extend_from_slice(stored);
+                key.apply(&mut self.decrypted);
+                stored = &self.decrypted;
+            }
+        }
+        let size = page.uncompressed as usize;
+        if chunk.compression == Compression::Uncompressed {
+            if stored.len() != size {
+                let (expected, found) = (size as u64, stored.len() as u64);
+                let kind = ErrorKind::Mismatch { what: "bytes of an uncompressed page", expected, found };
+                return Err(Error::new("page", kind).at(page.offset).item(chunk.name.clone()).into());
+            }
+            return Ok(stored);
+        }
+        if self.decompressed.len() < size {
+            self.decompressed.resize(size, 0);
+        }
+        let out = &mut self.decompressed[..size];
+        decompress(chunk.compression, stored, out, &self.limits)
+            .map_err(|kind| Error::new("page", kind).at(page.payload.start).item(chunk.name.clone()))?;
+        Ok(&self.decompressed[..size])
+    }
+
+    /// Decodes the times of a page of a time chunk in place of what is in `times`.
+    ///
+    /// `statistics` are those of the page or, where it is the only one, of the chunk.
+    ///
+    /// # Errors
+    /// What is wrong with the page.
+    pub fn times<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        chunk: &Chunk,
+        page: &Page,
+        statistics: Option<&Statistics>,
+        times: &mut Vec<i64>,
+    ) -> Poll<()> {
+        times.clear();
+        let count = self.count(statistics).map_err(|kind| failure("times of a page", chunk, page, kind))?;
+        if page.uncompressed == 0 {
+            return Ok(());
+        }
+        let payload = self.payload(source, chunk, page)?;
+        decode_times(chunk.encoding, payload, count, times)
+            .map_err(|kind| failure("times of a page", chunk, page, kind).into())
+    }
+
+    fn count(&self, statistics: Option<&Statistics>) -> Result<Count, ErrorKind> {
+        let most = check("rows of a page", self.limits.block_bytes / 8, u64::MAX)?;
+        let known = statistics
+            .map(|statistics| check("rows of a page", statistics.count.into(), most as u64))
+            .transpose()?;
+        Ok(Count { known, most })
+    }
+
+    /// Decodes a page of a value chunk into `column`, in place of what is in it: one row for each of `rows` times.
+    ///
+    /// # Errors
+    /// What is wrong with the page; [`ErrorKind::Mismatch`] when it has another number of rows.
+    pub fn values<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        chunk: &Chunk,
+        page: &Page,
+        statistics: Option<&Statistics>,
+        rows: usize,
+        column: &mut Column,
+    ) -> Poll<()> {
+        column.clear();
+        if page.uncompressed == 0 {
+            column.push_nulls(rows).map_err(|kind| failure("values of a page", chunk, page, kind).into())
+        } else {
+            let payload = self.payload(source, chunk, page)?;
+            value_page(chunk, statistics, rows, payload, column)
+                .map_err(|kind| failure("values of a page", chunk, page, kind).into())
+        }
+    }
+
+    /// Decodes a page of a chunk that is not aligned, in place of what is in `times` and `column`.
+    ///
+    /// # Errors
+    /// What is wrong with the page.
+    pub fn rows<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        chunk: &Chunk,
+        page: &Page,
+        statistics: Option<&Statistics>,
+        times: &mut Vec<i64>,
+        column: &mut Column,
+    ) -> Poll<()> {
+        debug_assert!(chunk.role == Role::Plain);
+        times.clear();
+        column.clear();
+        let count = self.count(statistics).map_err(|kind| failure("times of a page", chunk, page, kind))?;
+        if page.uncompressed == 0 {
+            return Ok(());
+        }
+        let payload = self.payload(source, chunk, page)?;
+        let (values, stream) = crate::wire::parse("page", page.offset, payload, |input| {
+            let (rest, length) = uvarint(input)?;
+            crate::wire::take(rest, length.into())
+        })
+        // Offsets inside a decompressed payload are none of the file.
+        .map_err(|error| failure("times of a page", chunk, page, error.kind().clone()))?;
+        decode_unnamed(stream, count, times).map_err(|kind| failure("times of a page", chunk, page, kind))?;
+        decode_values(chunk, statistics, values, times.len(), &mut column.values)
+            .map_err(|kind| failure("values of a page", chunk, page, kind))?;
+        column.validity.extend(true, times.len());
+        Ok(())
+    }
+}
+
+fn failure(structure: &'static str, chunk: &Chunk, page: &Page, kind: ErrorKind) -> Error {
+    let encoding = chunk.encoding.to_string();
+    Error::new(structure, kind).at(page.offset).item(chunk.name.clone()).detail(encoding)
+}
+
+fn decompress(
+    compression: Compression,
+    stored: &[u8],
+    out: &mut [u8],
+    limits: &Limits,
+) -> Result<(), ErrorKind> {
+    let _ = limits;
+    match compression {
+        Compression::Snappy => codec::snappy::decode(stored, out),
+        Compression::Lzo => codec::lzo::decode(stored, out),
+        #[cfg(feature = "deflate")]
+        Compression::Gzip if stored.starts_with(&[0x1f, 0x8b]) => codec::deflate::decode(stored, out),
+        #[cfg(feature = "deflate")]
+        Compression::Gzip => Err(ErrorKind::Codec { codec: "gzip", reason: "no gzip member" }),
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 => codec::lz4::decode(stored, out),
+        #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+        Compression::Zstd => codec::zstd::decode(stored, out),
+        #[cfg(feature = "xz")]
+        Compression::Lzma2 => codec::xz::decode(stored, out, limits.block_bytes.saturating_mul(2)),
+        Compression::Uncompressed => Err(ErrorKind::Invalid("not compressed")),
+        Compression::Sdt => Err(ErrorKind::Unsupported("compression SDT")),
+        Compression::Paa => Err(ErrorKind::Unsupported("compression PAA")),
+        Compression::Pla => Err(ErrorKind::Unsupported("compression PLA")),
+        #[allow(unreachable_patterns)]
+        _ => Err(ErrorKind::Unsupported("compression (its codec is not built in)")),
+    }
+}
+
+/// `int32` rows, a bitmap of the rows that have a value, and these values.
+fn value_page(
+    chunk: &Chunk,
+    statistics: Option<&Statistics>,
+    rows: usize,
+    payload: &[u8],
+    column: &mut Column,
+) -> Result<(), ErrorKind> {
+    let (rest, found) = encoding::part(int32, payload)?;
+    if u64::try_from(found) != Ok(rows as u64) {
+        let (expected, found) = (rows as u64, u64::from(found as u32));
+        return Err(ErrorKind::Mismatch { what: "rows of a value page", expected, found });
+    }
+    let bitmap_bytes = rows.div_ceil(8);
+    let Some((bitmap, values)) = rest.split_at_checked(bitmap_bytes) else {
+        return Err(ErrorKind::Truncated { needed: bitmap_bytes as u64, available: rest.len() as u64 });
+    };
+    column.validity.set_msb(bitmap, rows);
+    let count = column.validity.count();
+    decode_values(chunk, statistics, values, count, &mut column.values)?;
+    column.values.spread(&column.validity);
+    Ok(())
+}
+
+/// Decodes values; where the writers disagree, the statistics tell which of them it was.
+fn decode_values(
+    chunk: &Chunk,
+    statistics: Option<&Statistics>,
+    input: &[u8],
+    count: usize,
+    out: &mut Values,
+) -> Result<(), ErrorKind> {
+    let (dtype, encoding) = (chunk.dtype, chunk.encoding);
+    if !out.is_of(dtype) {
+        return Err(ErrorKind::Invalid("chunks of one column differ in type"));
+    }
+    let first = encoding::decode(encoding, dtype, Flavour::Cpp, input, count, out);
+    if !encoding::has_flavours(encoding, dtype) {
+        return first;
+    }
+    let Some(statistics) = statistics else { return first };
+    if first.is_ok() && agrees(&statistics.values, out) {
+        return Ok(());
+    }
+    let mut other = Values::new(dtype).ok_or(ErrorKind::Unsupported("type"))?;
+    let second = encoding::decode(encoding, dtype, Flavour::Java, input, count, &mut other);
+    if second.is_ok() && (first.is_err() || agrees(&statistics.values, &other)) {
+        *out = mem::replace(&mut other, Values::Boolean(Vec::new()));
+        return Ok(());
+    }
+    first
+}
+
+/// Whether first, last, smallest and largest value are those of the statistics.
+fn agrees(statistics: &ValueStatistics, values: &Values) -> bool {
+    /// `same` compares bits, so that NaN equals itself; `less` is false for NaN, which so is never smallest.
+    fn check<T: Copy, S>(
+        stored: &Summary<T, S>,
+        values: &[T],
+        same: impl Fn(T, T) -> bool,
+        less: impl Fn(T, T) -> bool,
+    ) -> bool {
+        let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return true };
+        let outside = |&value: &T| less(value, stored.min) || less(stored.max, value);
+        same(first, stored.first) && same(last, stored.last) && !values.iter().any(outside)
+    }
+    match (statistics, values) {
+        (ValueStatistics::Int32(stored), Values::Int32(values)) => {
+            check(stored, values, |a, b| a == b, |a, b| a < b)
+        }
+        (ValueStatistics::Int64(stored), Values::Int64(values)) => {
+            check(stored, values, |a, b| a == b, |a, b| a < b)
+        }
+        (ValueStatistics::Float(stored), Values::Float(values)) => {
+            check(stored, values, |a, b| a.to_bits() == b.to_bits(), |a, b| a < b)
+        }
+        (ValueStatistics::Double(stored), Values::Double(values)) => {
+            check(stored, values, |a, b| a.to_bits() == b.to_bits(), |a, b| a < b)
+        }
+        _ => true,
+    }
+}

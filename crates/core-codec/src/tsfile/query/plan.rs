@@ -1,0 +1,139 @@
+//! Which chunks hold what a query asks for.
+
+use alloc::vec::Vec;
+
+use super::{Field, TimeRange};
+use crate::error::{Error, ErrorKind};
+use crate::source::{Poll, Source};
+use crate::tsfile::column::Values;
+use crate::tsfile::file::TsFile;
+use crate::tsfile::index::DeviceEntry;
+use crate::tsfile::series::{ChunkMetadata, Series};
+use crate::tsfile::statistics::Statistics;
+
+/// A chunk, or a time chunk with the value chunks that belong to it.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The time chunk of aligned measurements.
+    pub time: Option<ChunkMetadata>,
+    /// Chunks by the index of their field; of a piece without time chunk there is one.
+    pub columns: Vec<(usize, ChunkMetadata)>,
+    /// By the statistics; all times where there are none.
+    pub range: TimeRange,
+}
+
+impl Piece {
+    fn new(time: Option<ChunkMetadata>, columns: Vec<(usize, ChunkMetadata)>) -> Option<Self> {
+        let first = time.as_ref().or(columns.first().map(|(_, chunk)| chunk))?;
+        let range = match &first.statistics {
+            Some(Statistics { start, end, .. }) => TimeRange { start: *start, end: *end },
+            None => TimeRange::ALL,
+        };
+        Some(Self { time, columns, range })
+    }
+
+    /// Of two pieces with the same time the one that stands later in the file wins.
+    #[must_use]
+    pub fn rank(&self) -> u64 {
+        self.time.as_ref().or(self.columns.first().map(|(_, chunk)| chunk)).map_or(0, |chunk| chunk.offset)
+    }
+
+    fn overlaps(&self, range: TimeRange) -> bool {
+        let chunk = self.time.as_ref().or(self.columns.first().map(|(_, chunk)| chunk));
+        match chunk.and_then(|chunk| chunk.statistics.as_ref()) {
+            Some(statistics) => !statistics.outside(range.start, range.end),
+            None => true,
+        }
+    }
+}
+
+/// What a query reads.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The columns that it gives.
+    pub fields: Vec<Field>,
+    /// The chunks, by their first time.
+    pub pieces: Vec<Piece>,
+    /// The times that it gives.
+    pub range: Option<TimeRange>,
+}
+
+impl Plan {
+    /// The rows of `device` in `range`. `columns` are measurements in the order of the fields; `None` is all that
+    /// have values. Names that the device does not have are left out.
+    ///
+    /// # Errors
+    /// What is wrong with the index; [`ErrorKind::Unsupported`] for a column that is named and has no values that
+    /// can be read.
+    pub fn new<S: Source + ?Sized>(
+        file: &TsFile,
+        source: &S,
+        device: &DeviceEntry,
+        columns: Option<&[&str]>,
+        range: TimeRange,
+    ) -> Poll<Self> {
+        let (time, series) = match columns {
+            None => split_time(file.all_series(source, device)?),
+            Some(names) => {
+                let time = file.series(source, device, "")?;
+                let mut series = Vec::new();
+                for &name in names.iter().filter(|name| !name.is_empty()) {
+                    series.extend(file.series(source, device, name)?);
+                }
+                (time, series)
+            }
+        };
+        let named = columns.is_some();
+        let readable = |series: &Series| Values::new(series.dtype).is_some();
+        if let Some(other) = series.iter().find(|series| named && !readable(series)) {
+            let error = Error::new("column", ErrorKind::Unsupported("type of its values"));
+            return Err(error.item(other.name.clone()).detail(other.dtype.name()).into());
+        }
+        let series = series.into_iter().filter(readable).collect();
+        Ok(Self::of_series(time, series, range))
+    }
+
+    /// The rows of these series, which are aligned if there is a time column.
+    #[must_use]
+    pub fn of_series(time: Option<Series>, series: Vec<Series>, range: TimeRange) -> Self {
+        let fields =
+            series.iter().map(|series| Field { name: series.name.clone(), dtype: series.dtype }).collect();
+        let pieces = match time {
+            Some(time) => aligned(time, series),
+            None => series.into_iter().enumerate().flat_map(|(field, series)| plain(field, series)).collect(),
+        };
+        let mut pieces: Vec<Piece> = pieces.into_iter().filter(|piece| piece.overlaps(range)).collect();
+        pieces.sort_by_key(|piece| (piece.range.start, piece.rank()));
+        Self { fields, pieces, range: Some(range) }
+    }
+}
+
+fn split_time(mut series: Vec<Series>) -> (Option<Series>, Vec<Series>) {
+    let time = series.iter().position(Series::is_time).map(|index| series.remove(index));
+    (time, series)
+}
+
+fn plain(field: usize, series: Series) -> impl Iterator<Item = Piece> {
+    series.chunks.into_iter().filter_map(move |chunk| Piece::new(None, alloc::vec![(field, chunk)]))
+}
+
+/// Value chunks belong to the time chunk of the same number; where a column has fewer, since some writers leave
+/// out chunks without values, to the last one that stands before them.
+fn aligned(time: Series, series: Vec<Series>) -> Vec<Piece> {
+    let mut times = time.chunks;
+    times.sort_by_key(|chunk| chunk.offset);
+    let mut columns: Vec<Vec<(usize, ChunkMetadata)>> = alloc::vec![Vec::new(); times.len()];
+    for (field, series) in series.into_iter().enumerate() {
+        let mut chunks = series.chunks;
+        chunks.sort_by_key(|chunk| chunk.offset);
+        let same_number = chunks.len() == times.len();
+        for (number, chunk) in chunks.into_iter().enumerate() {
+            let after = times.partition_point(|time| time.offset < chunk.offset);
+            let home = if same_number { Some(number) } else { after.checked_sub(1) };
+            if let Some(home) = home.and_then(|home| columns.get_mut(home)) {
+                home.push((field, chunk));
+            }
+        }
+    }
+    times.into_iter().zip(columns).filter_map(|(time, columns)| Piece::new(Some(time), columns)).collect()
+}
