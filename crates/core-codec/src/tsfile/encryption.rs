@@ -8,7 +8,6 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::error::{Error, ErrorKind};
@@ -69,7 +68,9 @@ impl Encryption {
     /// not the file's.
     #[cfg(feature = "aes")]
     pub fn unlock(&self, master: &[u8]) -> Result<PageKey, Error> {
+        use alloc::string::{String, ToString};
         use md5::Digest;
+
         if !self.kind.ends_with("AES128") {
             return Err(self.error(ErrorKind::Unsupported("cipher"), self.to_string()));
         }
@@ -88,8 +89,11 @@ impl Encryption {
         let data: [u8; 16] = hash.finalize().into();
         let mut wrapped = data;
         PageKey { key: master }.apply(&mut wrapped);
-        let text: String =
-            wrapped.iter().map(|&byte| (byte as i8).to_string()).collect::<alloc::vec::Vec<_>>().join(",");
+        let text = wrapped
+            .iter()
+            .map(|&byte| (byte as i8).to_string())
+            .collect::<alloc::vec::Vec<String>>()
+            .join(",");
         if text != self.key.replace(' ', "") {
             return Err(Error::new(
                 "encryption",

@@ -272,8 +272,8 @@ mod tests {
     #[test]
     fn fixed_widths_are_big_endian() {
         assert_eq!(byte(&[7, 1]).unwrap(), (&[1u8][..], 7));
-        assert_eq!(boolean(&[0]).unwrap().1, false);
-        assert_eq!(boolean(&[1]).unwrap().1, true);
+        assert!(!boolean(&[0]).unwrap().1);
+        assert!(boolean(&[1]).unwrap().1);
         assert_eq!(int32(&[0xff, 0xff, 0xff, 0xfe]).unwrap().1, -2);
         assert_eq!(int64(&[0, 0, 0, 0, 0, 0, 1, 0]).unwrap().1, 256);
         assert_eq!(float32(&[0x3f, 0x80, 0, 0]).unwrap().1, 1.0);
