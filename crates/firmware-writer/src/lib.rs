@@ -212,3 +212,12 @@ impl<W, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: us
         self.recorder.position()
     }
 }
+
+#[cfg(feature = "defmt")]
+impl<W, E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> defmt::Format
+    for Recording<'_, W, E, STREAMS, LOG, STAGE, G>
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.recorder.format(f);
+    }
+}

@@ -119,6 +119,7 @@ pub enum Dialect {
 
 /// The last 16 bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Footer {
     /// Compressed length in bytes of the schema, which ends where the footer starts.
     pub schema_len: u32,
@@ -167,6 +168,7 @@ pub const INDEX_ENTRY_LEN: u64 = 12;
 
 /// A block's place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexEntry {
     /// Byte offset from the start of the file.
     pub offset: u64,

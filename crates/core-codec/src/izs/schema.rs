@@ -45,6 +45,13 @@ pub struct Stream<T> {
     element: PhantomData<fn() -> T>,
 }
 
+#[cfg(feature = "defmt")]
+impl<T> defmt::Format for Stream<T> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.def.format(f);
+    }
+}
+
 impl<T> Clone for Stream<T> {
     fn clone(&self) -> Self {
         *self
@@ -103,6 +110,7 @@ impl<T: Sample> Stream<T> {
 
 /// The settings of a [`Stream`], without its element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct StreamDef {
     pub(super) id: u8,
     pub(super) element: Element,
@@ -135,6 +143,7 @@ impl StreamDef {
 ///
 /// There is no null, and no negative integer: the reference reader refuses a file that holds one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Attribute<'a> {
     /// `true` or `false`.
     Bool(bool),
@@ -171,6 +180,7 @@ impl Attribute<'_> {
 
 /// What an [`Entity`] is (its `type`).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub(super) enum Kind<'a> {
     Group { children: &'a [(&'a str, Entity<'a>)] },
@@ -190,6 +200,7 @@ pub(super) enum Kind<'a> {
 
 /// A node of the schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Entity<'a> {
     pub(super) kind: Kind<'a>,
     pub(super) pos: u8,
@@ -477,6 +488,7 @@ const fn equal(a: &str, b: &str) -> bool {
 
 /// The schema of a recording: a tree that has been checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Schema<'a> {
     pub(super) root: Entity<'a>,
     pub(super) dialect: Dialect,

@@ -13,6 +13,7 @@ pub trait Gap {
 
 /// No gaps: each block follows the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NoGap;
 
 impl Gap for NoGap {

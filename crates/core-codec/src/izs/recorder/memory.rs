@@ -142,6 +142,16 @@ impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> Memory<E,
     }
 }
 
+/// The state, and how much of the file there is.
+#[cfg(feature = "defmt")]
+impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> defmt::Format
+    for Memory<E, STREAMS, LOG, STAGE, G>
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{}, {} bytes", self.state, self.position);
+    }
+}
+
 /// Elements on their way into the file.
 pub(super) struct Input<'d> {
     pub(super) stream: u8,

@@ -124,6 +124,15 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
     }
 }
 
+#[cfg(feature = "defmt")]
+impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> defmt::Format
+    for Recorder<'_, E, STREAMS, LOG, STAGE, G>
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.memory.format(f);
+    }
+}
+
 /// Pieces of the file that follow those before. A piece may be empty; it must be written before the next is
 /// asked for. Giving up before `None` poisons the recording.
 #[must_use = "each piece has to be written"]
