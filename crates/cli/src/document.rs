@@ -37,8 +37,8 @@ pub(crate) trait Document {
     /// The overview as one JSON object; its first member is `format`.
     fn info_json(&self) -> anyhow::Result<Row>;
 
-    /// One row for each item, with the name that `cat` takes.
-    fn items(&self) -> anyhow::Result<Vec<Row>>;
+    /// Emits one row for each item, with the name that `cat` takes, in file order.
+    fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()>;
 
     /// Prints the values of `item`, or of the only one.
     fn cat(

@@ -5,8 +5,10 @@
 
 mod args;
 mod document;
+mod human;
 mod izs;
 mod output;
+mod sparkline;
 
 use std::io;
 use std::process::ExitCode;
@@ -40,8 +42,18 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
             document.info(out)?;
             Ok(Outcome::Done)
         }
-        Command::Ls { json, .. } => {
-            output::table(out, &document.items()?, *json)?;
+        Command::Ls { json: true, .. } => {
+            document.items(&mut |row| output::json_line(out, &row))?;
+            Ok(Outcome::Done)
+        }
+        Command::Ls { .. } => {
+            let mut widths = output::Widths::default();
+            document.items(&mut |row| {
+                widths.measure(&row);
+                Ok(())
+            })?;
+            widths.print_names(out)?;
+            document.items(&mut |row| widths.print(out, &row))?;
             Ok(Outcome::Done)
         }
         Command::Cat { item, range, format, .. } => {

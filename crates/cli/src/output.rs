@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use serde_json::{Map, Value};
+use unicode_width::UnicodeWidthStr as _;
 
 /// A JSON object whose members keep their order: a row of a table, a line of `digest`.
 pub(crate) type Row = Map<String, Value>;
@@ -26,41 +27,55 @@ pub(crate) fn json_line(out: &mut dyn Write, row: &Row) -> anyhow::Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Prints rows as an aligned table under their names, or as JSON lines.
-pub(crate) fn table(out: &mut dyn Write, rows: &[Row], json: bool) -> anyhow::Result<()> {
-    if json {
-        return rows.iter().try_for_each(|row| json_line(out, row));
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for name in rows.iter().flat_map(Map::keys) {
-        if !names.contains(&&**name) {
-            names.push(name);
+/// The columns of a table: rows are measured first, then printed, and never held.
+#[derive(Debug, Default)]
+pub(crate) struct Widths(Vec<Column>);
+
+#[derive(Debug)]
+struct Column {
+    name: String,
+    width: usize,
+    /// Only numbers, which are aligned to the right.
+    numeric: bool,
+}
+
+impl Widths {
+    /// Makes room for a row.
+    pub(crate) fn measure(&mut self, row: &Row) {
+        for (name, value) in row {
+            let place = self.0.iter().position(|column| column.name == *name).unwrap_or_else(|| {
+                self.0.push(Column { name: name.clone(), width: width(name), numeric: true });
+                self.0.len() - 1
+            });
+            let column = &mut self.0[place];
+            column.width = column.width.max(width(&plain(value)));
+            column.numeric &= matches!(value, Value::Number(_) | Value::Null);
         }
     }
-    let cell = |row: &Row, name: &str| row.get(name).map_or_else(String::new, plain);
-    let widths: Vec<usize> = names
-        .iter()
-        .map(|name| rows.iter().map(|row| width(&cell(row, name))).chain([width(name)]).max().unwrap_or(0))
-        .collect();
-    let numeric: Vec<bool> = names
-        .iter()
-        .map(|name| {
-            rows.iter().all(|row| matches!(row.get(*name), None | Some(Value::Number(_) | Value::Null)))
-        })
-        .collect();
-    let mut line = |cells: Vec<String>| -> anyhow::Result<()> {
-        let mut text = String::new();
-        for ((cell, &column), &right) in cells.iter().zip(&widths).zip(&numeric) {
-            let pad = " ".repeat(column - width(cell));
-            text += &if right { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+
+    /// Prints the names of the columns.
+    pub(crate) fn print_names(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
         }
-        Ok(writeln!(out, "{}", text.trim_end())?)
-    };
-    if rows.is_empty() {
-        return Ok(());
+        self.line(out, |column| column.name.clone())
     }
-    line(names.iter().map(|name| (*name).to_owned()).collect())?;
-    rows.iter().try_for_each(|row| line(names.iter().map(|name| cell(row, name)).collect()))
+
+    /// Prints a row that was measured.
+    pub(crate) fn print(&self, out: &mut dyn Write, row: &Row) -> anyhow::Result<()> {
+        self.line(out, |column| row.get(&column.name).map_or_else(String::new, plain))
+    }
+
+    fn line(&self, out: &mut dyn Write, cell: impl Fn(&Column) -> String) -> anyhow::Result<()> {
+        let mut line = String::new();
+        for column in &self.0 {
+            let text = cell(column);
+            let padding = " ".repeat(column.width.saturating_sub(width(&text)));
+            let (before, after) = if column.numeric { (&*padding, "") } else { ("", &*padding) };
+            line.extend([before, &text, after, "  "]);
+        }
+        Ok(writeln!(out, "{}", line.trim_end())?)
+    }
 }
 
 /// A value for people: strings without quotes, control characters escaped.
@@ -73,15 +88,22 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// Text from a file, with what could steer a terminal made visible.
+/// Text from a file, with what could steer a terminal or turn the direction of the line made visible.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
-        .collect()
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
 }
 
-fn width(text: &str) -> usize {
-    text.chars().count()
+/// Columns that a text takes in a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
 }
 
 /// Bytes as lower-case hexadecimal digits.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use core_codec::error::ErrorKind;
 use core_codec::izs::Sample;
-use core_codec::izs::model::{Descriptor, Schema, StreamId, Target};
+use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Target};
 use core_codec::izs::reader::{self, Block, Izs, StreamReader};
 use core_codec::{Limits, limits};
 
@@ -74,6 +74,18 @@ impl IzsFile {
         };
         let missing = || core_codec::Error::new("schema", ErrorKind::NotFound("stream")).detail(item);
         found.ok_or_else(|| missing().into())
+    }
+
+    /// The stream whose elements hold `entity`, and its fields; see [`Schema::fields`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when no stream does.
+    pub fn fields(&self, entity: EntityId) -> Result<(StreamId, Vec<Field<'_>>), Error> {
+        let schema = self.schema();
+        schema.fields(entity).ok_or_else(|| {
+            let missing = core_codec::Error::new("entity", ErrorKind::NotFound("stream"));
+            missing.item(schema.entity_pointer(entity).to_string()).into()
+        })
     }
 
     /// A stream, ready to read.

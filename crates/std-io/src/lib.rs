@@ -15,9 +15,11 @@ mod fetch;
 mod input;
 mod izs;
 mod map;
+mod overview;
 mod segments;
 
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
 pub use input::{Access, Input};
 pub use izs::{IzsFile, IzsStream};
+pub use overview::{Basis, Extent, Overview, Trace};

@@ -1,21 +1,244 @@
-//! The overview.
+//! The overview: the tree of entities, with a sketch of each trace.
 
 use std::io::Write;
 
-use std_io::IzsFile;
+use core_codec::izs::Dialect;
+use core_codec::izs::model::{EntityId, Kind, Object, Role, Schema, StreamId, Value};
+use std_io::{Basis, IzsFile, Trace};
 
+use crate::human;
 use crate::izs::items;
-use crate::output::{Row, row, table};
+use crate::output::{self, Row, printable, row};
+use crate::sparkline;
+
+/// Columns of a sketch.
+const WIDTH: u64 = 64;
+
+/// Bytes that all sketches together may decode.
+const BUDGET: u64 = 64 << 20;
+
+/// Index entries that are added up to find the stored size of a stream.
+const MOST_ENTRIES: u64 = 1 << 20;
 
 pub(super) fn json(file: &IzsFile) -> Row {
+    let schema = file.schema();
     row([
         ("format", "izs".into()),
+        ("dialect", dialect(schema).into()),
         ("size", file.input().len().into()),
-        ("streams", items::rows(file).into_iter().map(serde_json::Value::Object).collect()),
+        ("schema", entity_json(file, schema.root()).into()),
+        ("streams", schema.streams().map(|id| serde_json::Value::Object(items::stream(file, id))).collect()),
     ])
 }
 
+/// An entity with its attributes and what is below it.
+fn entity_json(file: &IzsFile, id: EntityId) -> Row {
+    let entity = &file.schema()[id];
+    let mut line = row([("kind", entity.kind().to_string().into())]);
+    if let Some(name) = entity.name() {
+        line.shift_insert(0, "name".into(), name.into());
+    }
+    if let Kind::Opaque(opaque) = entity.kind() {
+        line.insert("error".into(), (*opaque.reason).into());
+    }
+    if !entity.attributes().is_empty() {
+        let attributes = serde_json::to_value(entity.attributes());
+        line.insert("attributes".into(), attributes.unwrap_or_default());
+    }
+    if let Some(data) = entity.data() {
+        line.insert("stream".into(), file.schema().stream_pointer(data).to_string().into());
+    }
+    if !entity.children().is_empty() {
+        let children = entity.children().iter().map(|&child| entity_json(file, child));
+        line.insert("children".into(), children.map(serde_json::Value::Object).collect());
+    }
+    line
+}
+
 pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(out, ".izs, {} bytes", file.input().len())?;
-    table(out, &items::rows(file), false)
+    let schema = file.schema();
+    let levels = schema.streams().filter(|&id| schema[id].role() != Role::Data).count();
+    writeln!(
+        out,
+        ".izs ({}), {} bytes, {} streams and {levels} summary levels",
+        dialect(schema),
+        human::count(file.input().len()),
+        schema.streams().len() - levels,
+    )?;
+    writeln!(out)?;
+    let mut printer = Printer { file, out, left: BUDGET, names: name_width(schema) };
+    printer.entity(schema.root(), 0)
+}
+
+fn dialect(schema: &Schema) -> &'static str {
+    let mut descriptors = schema.streams().filter_map(|id| schema[id].descriptor().ok());
+    match descriptors.next().map(|descriptor| descriptor.dialect) {
+        Some(Dialect::V001) => "keys of iguazu 0.0.1",
+        _ => "keys of the specification",
+    }
+}
+
+/// Columns that names need, so that sketches line up.
+fn name_width(schema: &Schema) -> usize {
+    let indent = |id: EntityId| 2 * (std::iter::successors(Some(id), |&id| schema[id].parent()).count() - 1);
+    let width = |id: EntityId| indent(id) + schema[id].name().map_or(1, output::width);
+    schema.entities().map(width).max().unwrap_or(0).clamp(5, 24)
+}
+
+struct Printer<'a> {
+    file: &'a IzsFile,
+    out: &'a mut dyn Write,
+    /// Bytes that sketches may still decode.
+    left: u64,
+    names: usize,
+}
+
+impl Printer<'_> {
+    fn entity(&mut self, id: EntityId, depth: usize) -> anyhow::Result<()> {
+        let entity = &self.file.schema()[id];
+        let indent = "  ".repeat(depth);
+        let name = match entity.name() {
+            Some("") => "\"\"".into(),
+            Some(name) => printable(name),
+            None => if depth == 0 { "." } else { "-" }.into(),
+        };
+        let mut facts = vec![printable(&entity.kind().to_string())];
+        if let Kind::Opaque(opaque) = entity.kind() {
+            facts.push(format!("not understood: {}", printable(&opaque.reason)));
+        }
+        if let Some(data) = entity.data() {
+            facts.extend(self.stream_facts(id, data));
+        }
+        self.line(&format!("{indent}{name}"), &facts.join(", "))?;
+        let attributes = attributes(entity.attributes());
+        if !attributes.is_empty() {
+            writeln!(self.out, "{indent}  {attributes}")?;
+        }
+        if let Some(data) = entity.data() {
+            self.sketch(id, data, depth + 1)?;
+        }
+        if !matches!(entity.kind(), Kind::BitStruct | Kind::Tagged { .. }) {
+            entity.children().iter().try_for_each(|&child| self.entity(child, depth + 1))?;
+        }
+        Ok(())
+    }
+
+    /// A name, padded so that what follows lines up.
+    fn line(&mut self, name: &str, text: &str) -> anyhow::Result<()> {
+        let padding = " ".repeat(self.names.saturating_sub(output::width(name)));
+        Ok(writeln!(self.out, "{name}{padding}  {text}")?)
+    }
+
+    fn stream_facts(&self, entity: EntityId, id: StreamId) -> Vec<String> {
+        let descriptor = match self.file.schema()[id].descriptor() {
+            Ok(descriptor) => descriptor,
+            Err(fault) => return vec![format!("stream not understood: {}", printable(&fault.reason))],
+        };
+        let mut facts = vec![format!("{} × {}", human::count(descriptor.end), descriptor.element.name())];
+        if let Some(rate) = rate(self.file.schema(), entity) {
+            facts.push(human::si(rate, "Hz"));
+            if *self.file.schema()[entity].kind() != Kind::Timestamp {
+                facts.push(human::si(descriptor.end as f64 / rate, "s"));
+            }
+        }
+        let compress = printable(&descriptor.compress.to_string());
+        match self.stored_bytes(id) {
+            Ok(Some(stored)) if stored > 0 => {
+                let decoded = descriptor.end as f64 * f64::from(descriptor.element.size());
+                facts.push(format!("{compress} {:.1}x", decoded / stored as f64));
+            }
+            Ok(_) => facts.push(compress),
+            Err(error) => facts.push(printable(&error.to_string())),
+        }
+        facts
+    }
+
+    /// Stored bytes of all blocks; none when there are too many to add up.
+    fn stored_bytes(&self, id: StreamId) -> Result<Option<u64>, std_io::Error> {
+        let stream = self.file.stream(id)?;
+        let entries = stream.descriptor().index_entries();
+        if entries > MOST_ENTRIES {
+            return Ok(None);
+        }
+        let blocks = self.file.input().run(|source| stream.reader().blocks(source, 0..entries))?;
+        Ok(Some(blocks.iter().map(|block| block.bytes.end - block.bytes.start).sum()))
+    }
+
+    /// One line for each field. What cannot be read is said, and does not stop the rest.
+    fn sketch(&mut self, id: EntityId, data: StreamId, depth: usize) -> anyhow::Result<()> {
+        let schema = self.file.schema();
+        let indent = "  ".repeat(depth);
+        let Ok(descriptor) = schema[data].descriptor() else { return Ok(()) };
+        if descriptor.end == 0 || *schema[id].kind() == Kind::Null {
+            return Ok(());
+        }
+        let width = descriptor.end.min(WIDTH) as usize;
+        let overview = match self.file.overview(id, 0..descriptor.end, width, self.left) {
+            Ok(overview) => overview,
+            Err(error) if self.file.stream(data).is_ok() => {
+                return Ok(writeln!(self.out, "{indent}{}", printable(&error.to_string()))?);
+            }
+            // Said with the facts of the stream.
+            Err(_) => return Ok(()),
+        };
+        self.left = self.left.saturating_sub(overview.decoded);
+        for trace in &overview.traces {
+            let name = if trace.entity == id { None } else { schema[trace.entity].name() };
+            let name = format!("{indent}{}", printable(name.unwrap_or("")));
+            self.line(&name, &line(schema, trace))?;
+        }
+        if overview.basis == Basis::Samples {
+            writeln!(self.out, "{indent}(sketched from samples)")?;
+        }
+        Ok(())
+    }
+}
+
+fn line(schema: &Schema, trace: &Trace) -> String {
+    let entity = &schema[trace.entity];
+    if schema.width(trace.entity) == 1 {
+        return sparkline::bit(&trace.columns);
+    }
+    let sketch = sparkline::analog(&trace.columns);
+    let Some(all) = sparkline::overall(&trace.columns) else { return sketch };
+    let attribute = |name| schema[trace.entity].attributes().get(name).and_then(Value::as_f64);
+    let (scale, offset) =
+        (attribute("number:scale").unwrap_or(1.0), attribute("number:offset").unwrap_or(0.0));
+    let label = |value: f64| match entity.kind() {
+        Kind::Enum { values, .. } => {
+            values.get(value as usize).map_or_else(|| human::short(value), |name| printable(name))
+        }
+        _ => human::short(value * scale + offset),
+    };
+    format!("{sketch}  {} … {}", label(all.min), label(all.max))
+}
+
+/// Samples a second: `time:rate` of the entity or of what holds it.
+fn rate(schema: &Schema, entity: EntityId) -> Option<f64> {
+    let above = std::iter::successors(Some(entity), |&id| schema[id].parent());
+    let mut rates = above.filter_map(|id| {
+        let attributes = schema[id].attributes();
+        attributes.get("time:rate").or_else(|| attributes.get("sample_rate")).and_then(Value::as_f64)
+    });
+    rates.find(|rate| *rate > 0.0 && rate.is_finite())
+}
+
+/// The attributes on one line, long ones cut.
+fn attributes(attributes: &Object) -> String {
+    let shown = attributes.iter().filter(|(name, _)| *name != "time:rate").take(8).map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => format!("\"{}\"", cut(text)),
+            other => cut(&other.to_string()),
+        };
+        format!("{}={text}", printable(name))
+    });
+    shown.collect::<Vec<_>>().join("  ")
+}
+
+/// At most 48 characters.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(48) {
+        Some((end, _)) => printable(&text[..end]) + "…",
+        None => printable(text),
+    }
 }

@@ -1,13 +1,9 @@
-//! The list of streams.
+//! One row for each stream.
 
 use core_codec::izs::model::{Role, StreamId};
 use std_io::IzsFile;
 
 use crate::output::{Row, row};
-
-pub(super) fn rows(file: &IzsFile) -> Vec<Row> {
-    file.schema().streams().map(|id| stream(file, id)).collect()
-}
 
 /// What the schema says about a stream.
 pub(super) fn stream(file: &IzsFile, id: StreamId) -> Row {

@@ -32,8 +32,8 @@ impl document::Document for Document {
         Ok(info::json(&self.0))
     }
 
-    fn items(&self) -> anyhow::Result<Vec<Row>> {
-        Ok(items::rows(&self.0))
+    fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.0.schema().streams().try_for_each(|id| emit(items::stream(&self.0, id)))
     }
 
     fn cat(

@@ -7,30 +7,62 @@ use alloc::vec::Vec;
 
 use super::descriptor::brief;
 use super::{
-    Descriptor, Entity, EntityId, Fault, Kind, Link, Object, Role, Schema, Stream, StreamId, Summary, Value,
+    Descriptor, Entity, EntityId, Fault, Kind, Link, Object, Opaque, Role, Schema, Stream, StreamId, Summary,
+    Value,
 };
 use crate::error::{Error, ErrorKind};
+use crate::limits::{self, Limits};
 
 /// Keys of named entities below an entity.
 const CONTAINERS: [&str; 3] = ["children", "variants", "values"];
 
-pub(super) fn schema(top: Value) -> Result<Schema, Error> {
+/// Builds the tree. An entity takes several JSON values, so there may be a quarter as many as
+/// [`Limits::entries`]; and the JSON pointers of all entities together are no longer than
+/// [`Limits::metadata_bytes`], so that whoever lists them prints no more than that.
+pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let Value::Object(mut other) = top else {
         return Err(Error::new("schema", ErrorKind::Invalid("expected a JSON object")));
     };
     let Some(root) = other.take("entity") else {
         return Err(Error::new("schema", ErrorKind::NotFound("member `entity`")));
     };
-    let mut schema = Schema { entities: Vec::new(), streams: Vec::new(), other };
-    schema.add_entity(None, Link::Root, root);
-    schema.entities.shrink_to_fit();
-    Ok(schema)
+    let mut builder = Builder { entities: Vec::new(), streams: Vec::new(), limits, pointer_bytes: 0 };
+    builder.add_entity(None, Link::Root, root, Place { in_element: false, pointer_len: 0 })?;
+    let Builder { mut entities, mut streams, .. } = builder;
+    entities.shrink_to_fit();
+    streams.shrink_to_fit();
+    Ok(Schema { entities, streams, other })
 }
 
-impl Schema {
+struct Builder<'a> {
+    entities: Vec<Entity>,
+    streams: Vec<Stream>,
+    limits: &'a Limits,
+    /// Length of the JSON pointers of all entities.
+    pointer_bytes: u64,
+}
+
+/// Where an entity stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// In the elements of an entity above it, so that it has no stream of its own.
+    in_element: bool,
+    /// Length of the parent's JSON pointer.
+    pointer_len: u64,
+}
+
+impl Builder<'_> {
     /// Adds the node and all below it. The depth of the recursion is that of the JSON text, which is bounded.
-    fn add_entity(&mut self, parent: Option<EntityId>, link: Link, node: Value) -> EntityId {
+    fn add_entity(
+        &mut self,
+        parent: Option<EntityId>,
+        link: Link,
+        node: Value,
+        mut place: Place,
+    ) -> Result<EntityId, Error> {
         let id = EntityId(self.entities.len() as u32);
+        place.pointer_len += pointer_step(&link);
+        self.count_entity(place.pointer_len)?;
         self.entities.push(Entity {
             kind: Kind::Null,
             pos: None,
@@ -44,25 +76,31 @@ impl Schema {
         let mut members = match node {
             Value::Object(members) => members,
             raw => {
-                let mut kind = Kind::opaque(None, format!("expected an object, found {}", brief(&raw)));
-                if let Kind::Opaque(opaque) = &mut kind {
-                    opaque.raw = raw;
-                }
-                self.entity_mut(id).kind = kind;
-                return id;
+                let reason = format!("expected an object, found {}", brief(&raw)).into();
+                self.entity_mut(id).kind = Kind::Opaque(Box::new(Opaque { type_name: None, reason, raw }));
+                return Ok(id);
             }
         };
         let mut kind = Kind::take(&mut members);
         let pos = take_pos(&kind, &mut members);
-        let data = members.take("data").and_then(|data| self.add_data(id, &mut kind, data, &mut members));
+        let data = self.add_data(id, &kind, place.in_element, &mut members);
         self.entity_mut(id).data = data;
         if let Some(summaries) = members.take("summaries") {
             self.add_summaries(id, summaries, &mut members);
         }
-        self.add_children(id, &mut kind, &mut members);
+        self.add_children(id, &mut kind, &mut members, place.pointer_len)?;
         let entity = self.entity_mut(id);
         (entity.kind, entity.pos, entity.attributes) = (kind, pos, members);
-        id
+        Ok(id)
+    }
+
+    fn count_entity(&mut self, pointer_len: u64) -> Result<(), Error> {
+        self.pointer_bytes = self.pointer_bytes.saturating_add(pointer_len);
+        let entities = self.entities.len() as u64 + 1;
+        limits::check("entities", entities, self.limits.entries / 4)
+            .and(limits::check("bytes of all names", self.pointer_bytes, self.limits.metadata_bytes))
+            .map_err(|kind| Error::new("schema", kind))?;
+        Ok(())
     }
 
     fn entity_mut(&mut self, id: EntityId) -> &mut Entity {
@@ -70,7 +108,6 @@ impl Schema {
     }
 
     fn add_stream(&mut self, entity: EntityId, role: Role, value: Value) -> StreamId {
-        let id = StreamId(self.streams.len() as u32);
         let fault = |reason: String, raw| Err(Box::new(Fault { reason: reason.into(), raw }));
         let descriptor = match value {
             Value::Object(members) => match Descriptor::parse(members.clone()) {
@@ -79,26 +116,41 @@ impl Schema {
             },
             raw => fault(format!("expected an object, found {}", brief(&raw)), raw),
         };
+        self.push_stream(entity, role, descriptor)
+    }
+
+    fn push_stream(
+        &mut self,
+        entity: EntityId,
+        role: Role,
+        descriptor: Result<Descriptor, Box<Fault>>,
+    ) -> StreamId {
+        let id = StreamId(self.streams.len() as u32);
         self.streams.push(Stream { entity, role, descriptor });
         id
     }
 
+    /// A stream that must be there and is not is one that is not understood: it can be named in messages.
     /// `data` of an entity that is not understood is a stream only if it looks like one.
     fn add_data(
         &mut self,
         id: EntityId,
-        kind: &mut Kind,
-        data: Value,
+        kind: &Kind,
+        in_element: bool,
         members: &mut Object,
     ) -> Option<StreamId> {
-        if matches!(kind, Kind::Opaque(_)) && data.as_object().is_none() {
-            members.set("data", data);
-            return None;
+        let wanted = (kind.is_field() || matches!(kind, Kind::VariableArray | Kind::Union)) && !in_element;
+        match members.take("data") {
+            None | Some(Value::Null) => {
+                let missing = Fault { reason: "`data` is missing".into(), raw: Value::Null };
+                wanted.then(|| self.push_stream(id, Role::Data, Err(Box::new(missing))))
+            }
+            Some(data) if matches!(kind, Kind::Opaque(_)) && data.as_object().is_none() => {
+                members.set("data", data);
+                None
+            }
+            Some(data) => Some(self.add_stream(id, Role::Data, data)),
         }
-        if data == Value::Null {
-            return None;
-        }
-        Some(self.add_stream(id, Role::Data, data))
     }
 
     fn add_summaries(&mut self, id: EntityId, summaries: Value, members: &mut Object) {
@@ -140,8 +192,15 @@ impl Schema {
     }
 
     /// Adds what hangs below the node; a known kind that lacks what it must have below becomes opaque.
-    fn add_children(&mut self, id: EntityId, kind: &mut Kind, members: &mut Object) {
+    fn add_children(
+        &mut self,
+        id: EntityId,
+        kind: &mut Kind,
+        members: &mut Object,
+        pointer_len: u64,
+    ) -> Result<(), Error> {
         let mut children = Vec::new();
+        let place = Place { in_element: matches!(kind, Kind::BitStruct | Kind::Tagged { .. }), pointer_len };
         let may_hold_inner = may_hold(kind, "child");
         for (container, may_hold) in CONTAINERS.map(|container| (container, may_hold(kind, container))) {
             if !may_hold {
@@ -150,7 +209,8 @@ impl Schema {
             match members.take(container) {
                 Some(Value::Object(named)) if !matches!(kind, Kind::Opaque(_)) || holds_objects(&named) => {
                     for (name, node) in named {
-                        children.push(self.add_entity(Some(id), Link::Member { container, name }, node));
+                        let link = Link::Member { container, name };
+                        children.push(self.add_entity(Some(id), link, node, place)?);
                     }
                 }
                 Some(other) => {
@@ -164,7 +224,7 @@ impl Schema {
             let key = if members.get("child").is_some() { "child" } else { "inner" };
             match members.take(key) {
                 Some(node @ Value::Object(_)) => {
-                    children.push(self.add_entity(Some(id), Link::Inner(key), node));
+                    children.push(self.add_entity(Some(id), Link::Inner(key), node, place)?);
                 }
                 Some(other) => {
                     make_opaque(kind, format!("`{key}`: expected an object, found {}", brief(&other)));
@@ -174,7 +234,18 @@ impl Schema {
             }
         }
         self.entity_mut(id).children = children.into();
+        Ok(())
     }
+}
+
+/// What a link adds to a JSON pointer, escapes aside.
+fn pointer_step(link: &Link) -> u64 {
+    let bytes = match link {
+        Link::Root => "/entity".len(),
+        Link::Inner(key) => 1 + key.len(),
+        Link::Member { container, name } => 2 + container.len() + name.len(),
+    };
+    bytes as u64
 }
 
 /// Whether entities hang below `kind` under `key`.

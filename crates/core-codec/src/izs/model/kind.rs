@@ -1,5 +1,6 @@
 //! What an entity is: its `type` with the fields that belong to it.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -83,7 +84,7 @@ pub struct Opaque {
     /// Its `type`.
     pub type_name: Option<Box<str>>,
     /// Why it is not understood.
-    pub reason: Box<str>,
+    pub reason: Cow<'static, str>,
     /// The node itself, where it is not even an object; null where it is.
     pub raw: Value,
 }
@@ -144,12 +145,12 @@ impl Kind {
                 members.set("type", other);
                 return Self::opaque(None, reason);
             }
-            None => return Self::opaque(None, "`type` is missing".into()),
+            None => return Self::opaque(None, "`type` is missing"),
         };
         Self::of(&type_name, members).unwrap_or_else(|reason| Self::opaque(Some(type_name), reason))
     }
 
-    pub(super) fn opaque(type_name: Option<Box<str>>, reason: String) -> Self {
+    pub(super) fn opaque(type_name: Option<Box<str>>, reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Opaque(Box::new(Opaque { type_name, reason: reason.into(), raw: Value::Null }))
     }
 

@@ -33,6 +33,7 @@ pub use json::{Object, Value, parse as parse_json};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Index;
@@ -184,7 +185,7 @@ pub struct Stream {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// Why.
-    pub reason: Box<str>,
+    pub reason: Cow<'static, str>,
     /// The descriptor as it stands in the schema.
     pub raw: Value,
 }
@@ -217,7 +218,7 @@ impl Schema {
     /// # Errors
     /// When it is not JSON, has no `entity`, or passes a bound of `limits`; see [`parse_json`].
     pub fn parse(text: &[u8], limits: &Limits) -> Result<Self, Error> {
-        build::schema(parse_json(text, limits)?)
+        build::schema(parse_json(text, limits)?, limits)
     }
 
     /// The root of the tree.

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::izs::model::{Descriptor, Method, StreamId};
 use crate::izs::raw::{Compression, INDEX_ENTRY_LEN};
 use crate::limits::{self, Limits};
-use crate::source::{Poll, Source, check_range};
+use crate::source::{Poll, Source};
 
 /// A block of a stream and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl<'a> StreamReader<'a> {
         let descriptor = izs.schema[id].descriptor().map_err(|fault| {
             Error::new("stream descriptor", ErrorKind::Invalid("not understood"))
                 .item(format!("{}", izs.schema.stream_pointer(id)))
-                .detail(fault.reason.clone())
+                .detail(&*fault.reason)
         })?;
         let reader = Self { izs, id, descriptor, limits };
         reader.check_index()?;
@@ -135,9 +135,8 @@ impl<'a> StreamReader<'a> {
         let mut blocks = Vec::with_capacity(offsets.len());
         for ((number, &offset), &size) in numbers.zip(offsets).zip(sizes) {
             let start = u64::from_le_bytes(offset);
-            let bytes = start..start.saturating_add(u32::from_le_bytes(size).into());
-            let stored = check_range(&bytes, self.izs.file_len).map_err(|error| error.kind().clone());
-            stored.map_err(|kind| self.block_error(number, kind).at(start))?;
+            let bytes = place(start, u32::from_le_bytes(size).into(), self.izs.file_len);
+            let bytes = bytes.map_err(|kind| self.block_error(number, kind).at(start))?;
             blocks.push(Block { number, bytes });
         }
         Ok(blocks)
@@ -259,8 +258,8 @@ impl<'a> StreamReader<'a> {
             return Err(self.error("block index", kind).at(i_offset).detail(format!("{name:?}")));
         }
         if i_size > 0 {
-            check_range(&(i_offset..i_offset.saturating_add(i_size)), self.izs.file_len)
-                .map_err(|error| self.error("block index", error.kind().clone()).at(i_offset))?;
+            place(i_offset, i_size, self.izs.file_len)
+                .map_err(|kind| self.error("block index", kind).at(i_offset))?;
         }
         let (expected, found) = (self.descriptor.blocks(), self.descriptor.index_entries());
         let empty_last = end % block == 0 && found.checked_sub(1) == Some(expected);
@@ -281,5 +280,13 @@ impl<'a> StreamReader<'a> {
 
     fn block_error(&self, number: u64, kind: ErrorKind) -> Error {
         Error::new("block", kind).item(format!("{}, number {number}", self.pointer()))
+    }
+}
+
+/// The `len` bytes from `start` on, when they lie inside the file.
+fn place(start: u64, len: u64, file_len: u64) -> Result<Range<u64>, ErrorKind> {
+    match start.checked_add(len) {
+        Some(end) if end <= file_len => Ok(start..end),
+        _ => Err(ErrorKind::Truncated { needed: len, available: file_len.saturating_sub(start) }),
     }
 }

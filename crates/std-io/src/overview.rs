@@ -1,0 +1,324 @@
+//! A whole trace in a few columns, at a bounded cost.
+
+use std::ops::Range;
+
+use core_codec::izs::Element;
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, StreamId, Summary};
+
+use crate::error::Error;
+use crate::izs::{IzsFile, IzsStream};
+
+/// Elements that stand for a column, where there are too many to read.
+const SAMPLE: u64 = 4096;
+
+/// Bytes of data that are not worth looking for a summary.
+const SMALL: u64 = 256 << 10;
+
+/// The lowest and the highest value in a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// The lowest.
+    pub min: f64,
+    /// The highest.
+    pub max: f64,
+}
+
+impl Extent {
+    /// What both cover.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// One field in columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The field.
+    pub entity: EntityId,
+    /// Its extent in each column; none where nothing is known.
+    pub columns: Vec<Option<Extent>>,
+}
+
+/// Where an overview comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// From all elements.
+    Data,
+    /// From a level of a summary, in which one group stands for this many elements.
+    Summary(u64),
+    /// From some elements of each column: extremes can be missed.
+    Samples,
+}
+
+/// The traces of an entity over a range of elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// One for each field.
+    pub traces: Vec<Trace>,
+    /// Where they come from.
+    pub basis: Basis,
+    /// Bytes that had to be decoded.
+    pub decoded: u64,
+}
+
+impl IzsFile {
+    /// Shows `elements` of an entity in `width` columns. Uses the coarsest summary level that is fine enough,
+    /// else all elements where that decodes at most `budget` bytes, else samples of the columns.
+    ///
+    /// # Errors
+    /// When the entity has no readable stream, the range passes its end, or a block is damaged.
+    pub fn overview(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        width: usize,
+        budget: u64,
+    ) -> Result<Overview, Error> {
+        let (id, fields) = self.fields(entity)?;
+        let stream = self.stream(id)?;
+        let numbers = stream.reader().blocks_of(&elements)?;
+        let mut columns = Columns::new(&fields, elements.clone(), width);
+        if width == 0 || elements.is_empty() {
+            return Ok(columns.finish(Basis::Data, 0));
+        }
+        let data_cost = cost(&stream, &elements);
+        if data_cost > budget.min(SMALL)
+            && let Some((level, shift)) = self.level(id, &fields, elements.end - elements.start, width)
+        {
+            let groups = groups_of(&level, shift, &elements);
+            if cost(&level, &(groups.start * 2..groups.end * 2)) <= budget {
+                let decoded = fold_level(&stream, &level, groups, shift, &mut columns)?;
+                return Ok(columns.finish(Basis::Summary(1 << shift), decoded));
+            }
+        }
+        let element = stream.descriptor().element;
+        if data_cost <= budget {
+            stream.for_each_part(elements, |range, bytes| {
+                columns.fold(range.start, element, bytes);
+                Ok::<_, Error>(())
+            })?;
+            return Ok(columns.finish(Basis::Data, data_cost));
+        }
+        let blocks = (numbers.end - numbers.start).max(1);
+        let affordable = budget / (data_cost / blocks).max(1);
+        let decoded = self.sample(&stream, &mut columns, affordable)?;
+        Ok(columns.finish(Basis::Samples, decoded))
+    }
+
+    /// The coarsest level that still has a group for each column.
+    fn level(
+        &self,
+        id: StreamId,
+        fields: &[Field],
+        elements: u64,
+        width: usize,
+    ) -> Option<(IzsStream<'_>, u32)> {
+        let entity = &self.schema()[self.schema()[id].entity()];
+        let element = self.stream(id).ok()?.descriptor().element;
+        let summary = entity.summaries().iter().find(|summary| serves(summary, fields))?;
+        let base = u32::from(summary.base_level?);
+        let fits = |shift: u32| shift < 63 && (1u64 << shift).saturating_mul(width as u64) <= elements;
+        let (place, shift) =
+            (0..).zip(base..).take(summary.levels.len()).take_while(|(_, shift)| fits(*shift)).last()?;
+        let level = self.stream(*summary.levels.get::<usize>(place)?).ok()?;
+        // Pairs must not be torn between blocks.
+        let usable = level.descriptor().element == element && level.descriptor().block.is_multiple_of(2);
+        usable.then_some((level, shift))
+    }
+
+    /// Folds the first elements of as many columns as can be afforded, at least one.
+    fn sample(&self, data: &IzsStream, columns: &mut Columns, affordable: u64) -> Result<u64, Error> {
+        let width = columns.width as u64;
+        let count = affordable.clamp(1, width);
+        let block = data.descriptor().block;
+        let mut decoded = 0;
+        for sample in 0..count {
+            let first = columns.first_of(sample * width / count);
+            let block_end = (first / block + 1).saturating_mul(block);
+            let next = columns.first_of(sample * width / count + 1).max(first.saturating_add(1));
+            let most = first.saturating_add(SAMPLE);
+            let part = first..next.min(block_end).min(most).min(columns.elements.end);
+            decoded += cost(data, &part);
+            data.for_each_part(part, |range, bytes| {
+                columns.fold(range.start, data.descriptor().element, bytes);
+                Ok::<_, Error>(())
+            })?;
+        }
+        Ok(decoded)
+    }
+}
+
+/// The groups of a level that stand for `elements`, as far as the level goes.
+fn groups_of(level: &IzsStream, shift: u32, elements: &Range<u64>) -> Range<u64> {
+    let covered = level.len() / 2;
+    (elements.start >> shift).min(covered)..elements.end.div_ceil(1 << shift).min(covered)
+}
+
+/// Folds pairs of a level, then the elements after its last whole group.
+fn fold_level(
+    data: &IzsStream,
+    level: &IzsStream,
+    groups: Range<u64>,
+    shift: u32,
+    columns: &mut Columns,
+) -> Result<u64, Error> {
+    let elements = columns.elements.clone();
+    let element = data.descriptor().element;
+    let pairs = groups.start * 2..groups.end * 2;
+    let mut decoded = cost(level, &pairs);
+    level.for_each_part(pairs, |range, bytes| {
+        columns.fold_pairs(range.start, shift, element, bytes);
+        Ok::<_, Error>(())
+    })?;
+    let rest = elements.start.max(groups.end.saturating_mul(1 << shift))..elements.end;
+    if !rest.is_empty() {
+        decoded += cost(data, &rest);
+        data.for_each_part(rest, |range, bytes| {
+            columns.fold(range.start, element, bytes);
+            Ok::<_, Error>(())
+        })?;
+    }
+    Ok(decoded)
+}
+
+/// Bytes that reading `elements` decodes.
+fn cost(stream: &IzsStream, elements: &Range<u64>) -> u64 {
+    let descriptor = stream.descriptor();
+    let blocks = elements.end.div_ceil(descriptor.block) - elements.start / descriptor.block;
+    let width = u64::from(descriptor.element.size());
+    descriptor.block.min(descriptor.end).saturating_mul(width).saturating_mul(blocks)
+}
+
+/// Whether a summary has what every field needs. `bit_and_or` is exact for single bits, `range` for numbers that
+/// start at bit 0, except for signed ones, which it compares as if they were unsigned.
+fn serves(summary: &Summary, fields: &[Field]) -> bool {
+    let number = |field: &Field| matches!(field.kind, Kind::Int { .. } | Kind::Float32 | Kind::Float64);
+    match &*summary.key {
+        "bit_and_or" => fields.iter().all(|field| field.width == 1),
+        "range" => fields.iter().all(|field| field.position == 0 && number(field)),
+        _ => false,
+    }
+}
+
+/// Values of `element` bytes as numbers.
+fn numbers(element: Element, bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(element.size().into()).map(|element| {
+        let mut wide = [0; 8];
+        wide[..element.len()].copy_from_slice(element);
+        u64::from_le_bytes(wide)
+    })
+}
+
+/// A field's value on a number line.
+fn height(field: &Field, element: u64) -> Option<f64> {
+    let value = match field.value(element) {
+        FieldValue::Null => return None,
+        FieldValue::Bit(bit) => f64::from(u8::from(bit)),
+        FieldValue::Unsigned(value) => value as f64,
+        FieldValue::Signed(value) => value as f64,
+        FieldValue::Single(value) => value.into(),
+        FieldValue::Double(value) => value,
+        FieldValue::Name(_) => field.bits(element) as f64,
+    };
+    (!value.is_nan()).then_some(value)
+}
+
+/// Columns being filled.
+struct Columns<'a> {
+    fields: &'a [Field<'a>],
+    elements: Range<u64>,
+    width: usize,
+    /// AND and OR of the elements of each column, which settle every single bit.
+    bits: Vec<Option<(u64, u64)>>,
+    /// For each field of more than one bit, its columns.
+    extents: Vec<Vec<Option<Extent>>>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(fields: &'a [Field<'a>], elements: Range<u64>, width: usize) -> Self {
+        let columns = |field: &Field| if field.width == 1 { 0 } else { width };
+        Self {
+            fields,
+            elements,
+            width,
+            bits: vec![None; width],
+            extents: fields.iter().map(|field| vec![None; columns(field)]).collect(),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.elements.end - self.elements.start
+    }
+
+    /// First element of a column, or the end.
+    fn first_of(&self, column: u64) -> u64 {
+        let offset = (u128::from(self.len()) * u128::from(column)).div_ceil(self.width as u128);
+        self.elements.start.saturating_add(offset as u64).min(self.elements.end)
+    }
+
+    fn column_of(&self, element: u64) -> usize {
+        let offset = u128::from(element.saturating_sub(self.elements.start));
+        let column = offset * self.width as u128 / u128::from(self.len().max(1));
+        (column as usize).min(self.width - 1)
+    }
+
+    /// Folds elements from `first` on, column by column.
+    fn fold(&mut self, first: u64, element: Element, bytes: &[u8]) {
+        let mut rest = bytes;
+        let mut first = first;
+        while !rest.is_empty() {
+            let column = self.column_of(first);
+            // Columns narrower than an element are passed over.
+            let count = self.first_of(column as u64 + 1).saturating_sub(first).max(1) as usize;
+            let (now, later) = rest.split_at((count * usize::from(element.size())).min(rest.len()));
+            (rest, first) = (later, first + count as u64);
+            self.fold_column(column, element, now);
+        }
+    }
+
+    fn fold_column(&mut self, column: usize, element: Element, bytes: &[u8]) {
+        let (and, or) = self.bits[column].unwrap_or((u64::MAX, 0));
+        let bits = numbers(element, bytes).fold((and, or), |(and, or), value| (and & value, or | value));
+        self.bits[column] = Some(bits);
+        for (field, extents) in self.fields.iter().zip(&mut self.extents) {
+            let Some(extent) = extents.get_mut(column) else { continue };
+            for value in numbers(element, bytes).filter_map(|value| height(field, value)) {
+                let point = Extent { min: value, max: value };
+                *extent = Some(extent.map_or(point, |extent| extent.union(point)));
+            }
+        }
+    }
+
+    /// Folds the groups of a level, two values each, from value `first` (even) on.
+    fn fold_pairs(&mut self, first: u64, shift: u32, element: Element, bytes: &[u8]) {
+        let mut values = numbers(element, bytes);
+        let mut group = first / 2;
+        while let (Some(low), Some(high)) = (values.next(), values.next()) {
+            let column = self.column_of(group << shift);
+            let (and, or) = self.bits[column].unwrap_or((u64::MAX, 0));
+            self.bits[column] = Some((and & low, or | high));
+            for (field, extents) in self.fields.iter().zip(&mut self.extents) {
+                if let (Some(extent), Some(min), Some(max)) =
+                    (extents.get_mut(column), height(field, low), height(field, high))
+                {
+                    let pair = Extent { min, max };
+                    *extent = Some(extent.map_or(pair, |extent| extent.union(pair)));
+                }
+            }
+            group += 1;
+        }
+    }
+
+    fn finish(self, basis: Basis, decoded: u64) -> Overview {
+        let traces = self.fields.iter().zip(self.extents).map(|(field, extents)| {
+            let bit = |(and, or)| Extent { min: field.bits(and) as f64, max: field.bits(or) as f64 };
+            let columns = match field.width {
+                1 => self.bits.iter().map(|bits| bits.map(bit)).collect(),
+                _ => extents,
+            };
+            Trace { entity: field.entity, columns }
+        });
+        Overview { traces: traces.collect(), basis, decoded }
+    }
+}
