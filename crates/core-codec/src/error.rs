@@ -66,6 +66,13 @@ pub enum ErrorKind {
     Unsupported(&'static str),
     /// No item has this name.
     NotFound(&'static str),
+    /// The item is there, but not of the type that was asked for.
+    Type {
+        /// The type that was asked for.
+        expected: &'static str,
+        /// The type of the item.
+        found: &'static str,
+    },
 }
 
 impl fmt::Display for ErrorKind {
@@ -92,6 +99,7 @@ impl fmt::Display for ErrorKind {
             Self::Codec { codec, reason } => write!(f, "{codec}: {reason}"),
             Self::Unsupported(what) => write!(f, "unsupported {what}"),
             Self::NotFound(what) => write!(f, "no such {what}"),
+            Self::Type { expected, found } => write!(f, "expected {expected}, found {found}"),
         }
     }
 }

@@ -17,6 +17,8 @@ pub mod izs;
 pub mod limits;
 #[cfg(feature = "alloc")]
 pub mod source;
+#[cfg(feature = "stards")]
+pub mod stards;
 #[cfg(feature = "tsfile")]
 pub mod tsfile;
 pub mod wire;

@@ -9,7 +9,7 @@
 //! let stored = deflate::encode(&[7; 1000], 6, Framing::Zlib);
 //! let mut out = [0; 1000];
 //! deflate::decode(&stored, &mut out).unwrap();
-//! assert_eq!(deflate::decode_to_vec(&stored, 1000).unwrap(), out);
+//! assert_eq!(deflate::decode_bounded(&stored, 1000).unwrap(), out);
 //! ```
 
 use alloc::vec::Vec;
@@ -86,7 +86,7 @@ fn decode_some(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
 ///
 /// # Errors
 /// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Limit`] when it decodes to more than `limit` bytes.
-pub fn decode_to_vec(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
+pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut out = alloc::vec![0; limit.min(stored.len().saturating_mul(4).max(256))];
     // Each round decodes from the start: the sizes double, so the work is at most twice that of one pass.
@@ -222,11 +222,11 @@ mod tests {
                 let mut out = vec![0; data.len()];
                 decode(&stored, &mut out).unwrap();
                 assert_eq!(out, data);
-                assert_eq!(decode_to_vec(&stored, 1 << 20).unwrap(), data);
+                assert_eq!(decode_bounded(&stored, 1 << 20).unwrap(), data);
             }
             let empty = encode(&[], 6, framing);
             decode(&empty, &mut []).unwrap();
-            assert!(decode_to_vec(&empty, 0).unwrap().is_empty());
+            assert!(decode_bounded(&empty, 0).unwrap().is_empty());
         }
     }
 
@@ -238,7 +238,7 @@ mod tests {
             let short = decode(&stored, &mut vec![0; data.len() + 1]);
             assert!(matches!(short, Err(ErrorKind::Mismatch { .. })), "{short:?}");
             assert_eq!(decode(&stored, &mut vec![0; data.len() - 1]), Err(codec_error(TOO_LONG)));
-            let limited = decode_to_vec(&stored, data.len() as u64 - 1);
+            let limited = decode_bounded(&stored, data.len() as u64 - 1);
             assert!(matches!(limited, Err(ErrorKind::Limit { .. })));
         }
     }
@@ -254,7 +254,7 @@ mod tests {
                 let mut out = vec![0; data.len()];
                 assert!(decode(&damaged, &mut out).is_err() || out == data, "byte {at}");
                 assert!(decode(&stored[..at], &mut out).is_err(), "cut at {at}");
-                assert!(decode_to_vec(&stored[..at], 1 << 20).is_err(), "cut at {at}");
+                assert!(decode_bounded(&stored[..at], 1 << 20).is_err(), "cut at {at}");
             }
         }
     }
@@ -267,9 +267,9 @@ mod tests {
         stored[3] = 2 | 4 | 8 | 16;
         stored.extend(b"\x03\0xyzname\0comment\0\x12\x34");
         stored.extend(&plain[10..]);
-        assert_eq!(decode_to_vec(&stored, 1 << 20).unwrap(), data);
+        assert_eq!(decode_bounded(&stored, 1 << 20).unwrap(), data);
         for cut in 0..34 {
-            assert!(decode_to_vec(&stored[..cut], 1 << 20).is_err());
+            assert!(decode_bounded(&stored[..cut], 1 << 20).is_err());
         }
     }
 }

@@ -31,6 +31,14 @@ pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
     bounded(imp::decode, stored, limit)
 }
 
+/// Encodes `data` as one frame, at the encoder's default level.
+///
+/// # Errors
+/// [`ErrorKind::Codec`] with the encoder's reason.
+pub fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
+    imp::encode(data)
+}
+
 /// What a decoder found out.
 enum Outcome {
     /// All of it, in so many bytes.
@@ -77,7 +85,15 @@ fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, Error
 
 #[cfg(feature = "zstd-c")]
 mod by_c {
-    use super::{ErrorKind, Outcome};
+    use super::{ErrorKind, Outcome, Vec, vec};
+
+    pub(super) fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
+        let mut out = vec![0; zstd_safe::compress_bound(data.len())];
+        let written = zstd_safe::compress(&mut out[..], data, zstd_safe::CLEVEL_DEFAULT)
+            .map_err(|code| ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) })?;
+        out.truncate(written);
+        Ok(out)
+    }
 
     pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
         // The one-shot call decodes straight into `out`: it allocates no window, whatever a header claims.
@@ -97,7 +113,16 @@ mod by_rust {
     use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
     use ruzstd::io::Read;
 
+    #[cfg(not(feature = "zstd-c"))]
+    use super::Vec;
     use super::{ErrorKind, Outcome};
+
+    /// Nothing can go wrong here, unlike in C.
+    #[cfg(not(feature = "zstd-c"))]
+    pub(super) fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+        Ok(compress_to_vec(data, CompressionLevel::Fastest))
+    }
 
     /// A window that every decoder should support (RFC 8878, 3.1.1.1.2).
     const COMMON_WINDOW: u64 = 8 << 20;

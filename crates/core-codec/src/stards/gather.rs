@@ -1,0 +1,407 @@
+//! Reads a selection: decodes the blocks that hold it, each once, and nothing else.
+//!
+//! A selection is a nest of strided loops that copy runs of bytes from the payload to the output. Turned so that
+//! the payload is walked forwards, each block is needed in one stretch, and one decoded block is in memory at a
+//! time. Byte planes are one more loop around it: the element's bytes become elements of their own.
+
+use alloc::borrow::Cow;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::array::{Array, Content, add_range};
+use super::slice::{Selection, Slice};
+use super::tensor::{self, Tensor};
+use super::types::{Compression, DataType, Element};
+use crate::error::ErrorKind;
+use crate::limits;
+use crate::source::{Poll, Source};
+
+/// Ranges of an uncompressed array that are at most this far apart are fetched as one.
+const FETCH_GAP: u64 = 4096;
+
+/// One strided loop. The payload is walked forwards, the output in either direction.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    count: u64,
+    from: u64,
+    to: i64,
+}
+
+/// Strided loops, outermost first, around a copy of `width` bytes.
+#[derive(Debug)]
+struct Nest {
+    loops: Vec<Loop>,
+    width: u64,
+    from: u64,
+    to: i64,
+}
+
+/// `count` copies of `width` bytes at the innermost loop.
+#[derive(Clone, Copy)]
+struct Row {
+    from: u64,
+    to: i64,
+    inner: Loop,
+    width: u64,
+}
+
+impl Array {
+    /// The part of it that `slices` take, of any type. Dimensions without a slice are taken whole.
+    ///
+    /// # Errors
+    /// Slices that do not fit the shape, and as [`read`](Self::read).
+    pub fn read_slice<S: Source + ?Sized>(&self, source: &S, slices: &[Slice]) -> Poll<Tensor> {
+        let content = self.content()?;
+        let selection = Selection::new(&content.shape, slices)?;
+        let bytes = content.read_selection(source, &selection)?;
+        Ok(Tensor::checked(content.dtype, selection.shape(), bytes))
+    }
+
+    /// The numbers that `slices` take, in row-major order, and their shape.
+    ///
+    /// # Errors
+    /// As [`read_slice`](Self::read_slice), and [`ErrorKind::Type`] when they are not of type `T`.
+    pub fn read_slice_vec<T: Element, S: Source + ?Sized>(
+        &self,
+        source: &S,
+        slices: &[Slice],
+    ) -> Poll<(Vec<u64>, Vec<T>)> {
+        let content = self.typed::<T>()?;
+        let selection = Selection::new(&content.shape, slices)?;
+        let len = limits::check("elements", selection.elements(), usize::MAX as u64)
+            .map_err(|kind| content.error(kind))?;
+        let mut values = vec![T::zeroed(); len];
+        content.read_selection_into(source, &selection, bytemuck::cast_slice_mut(&mut values))?;
+        tensor::swap_le(&mut values);
+        Ok((selection.shape().to_vec(), values))
+    }
+}
+
+impl Content {
+    /// The elements of a selection, as the bytes of a [`Tensor`].
+    ///
+    /// # Errors
+    /// Those of the source, and data that does not decode.
+    pub fn read_selection<S: Source + ?Sized>(&self, source: &S, selection: &Selection) -> Poll<Vec<u8>> {
+        let Some(size) = self.dtype.size() else { return self.read_strings(source, selection) };
+        let len = selection.elements().saturating_mul(size as u64);
+        let len =
+            limits::check("bytes of a selection", len, usize::MAX as u64).map_err(|kind| self.error(kind))?;
+        let mut out = vec![0; len];
+        self.read_selection_into(source, selection, &mut out)?;
+        Ok(out)
+    }
+
+    /// The numbers `elements`, counted in row-major order, as little-endian bytes into `out`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`] for strings, [`ErrorKind::OutOfRange`] when there are fewer elements, and as
+    /// [`read_selection_into`](Self::read_selection_into).
+    pub fn read_elements<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        elements: Range<u64>,
+        out: &mut [u8],
+    ) -> Poll<()> {
+        if elements.start > elements.end || elements.end > self.elements {
+            let (max, found) = (self.elements, elements.end);
+            return Err(self.error(ErrorKind::OutOfRange { what: "elements", min: 0, max, found }).into());
+        }
+        let axis = super::slice::Axis {
+            first: elements.start,
+            step: 1,
+            count: elements.end - elements.start,
+            keep: true,
+        };
+        self.gather(source, &[self.elements], &[axis], out)
+    }
+
+    /// The numbers of a selection, as little-endian bytes in row-major order into `out`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`] for strings, [`ErrorKind::Mismatch`] when `out` has another length, those of the source,
+    /// and data that does not decode.
+    pub fn read_selection_into<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        selection: &Selection,
+        out: &mut [u8],
+    ) -> Poll<()> {
+        self.gather(source, &self.shape, selection.axes(), out)
+    }
+
+    fn gather<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        shape: &[u64],
+        axes: &[super::slice::Axis],
+        out: &mut [u8],
+    ) -> Poll<()> {
+        let Some(size) = self.dtype.size() else {
+            let kind = ErrorKind::Type { expected: "numbers", found: DataType::String.name() };
+            return Err(self.error(kind).into());
+        };
+        let expected = axes.iter().fold(size as u64, |product, axis| product.saturating_mul(axis.count));
+        let found = out.len() as u64;
+        if expected != found {
+            let kind = ErrorKind::Mismatch { what: "bytes of the buffer", expected, found };
+            return Err(self.error(kind).into());
+        }
+        if out.is_empty() {
+            return Ok(());
+        }
+        let nest = Nest::new(shape, axes, size as u64, self.planes().map(|_| self.elements));
+        source.request(&self.needed(&nest))?;
+        let mut window = Window { content: self, source, current: None };
+        nest.for_each_row(&mut |row| window.copy_row(row, out))
+    }
+
+    /// What has to be fetched for a nest of loops.
+    fn needed(&self, nest: &Nest) -> Vec<Range<u64>> {
+        let gap = if self.compression == Compression::None { FETCH_GAP } else { 0 };
+        let full = self.blocks.iter().rev().skip(1).map(|block| block.payload.end - block.payload.start);
+        // No block lies between two neighbours that are at most this far apart.
+        let near = full.min().unwrap_or(u64::MAX).min(FETCH_GAP);
+        let mut needed = Vec::new();
+        let mut add = |span| self.stored_of(span).for_each(|range| add_range(&mut needed, range, gap));
+        let walked: Result<(), core::convert::Infallible> = nest.for_each_row(&mut |row| {
+            let Row { from, inner, width, .. } = row;
+            if inner.from <= near {
+                add(from..from + (inner.count - 1) * inner.from + width);
+            } else {
+                (0..inner.count).map(|i| from + i * inner.from).for_each(|start| add(start..start + width));
+            }
+            Ok(())
+        });
+        let Ok(()) = walked;
+        needed
+    }
+
+    /// Where a span of the payload is stored: whole blocks, or of an uncompressed array exactly the span.
+    fn stored_of(&self, span: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let first = self.blocks.partition_point(|block| block.payload.end <= span.start);
+        let exact = self.compression == Compression::None;
+        self.blocks[first..].iter().take_while(move |block| block.payload.start < span.end).map(
+            move |block| {
+                if !exact {
+                    return block.stored.clone();
+                }
+                let start = span.start.max(block.payload.start) - block.payload.start;
+                let end = span.end.min(block.payload.end) - block.payload.start;
+                block.stored.start + start..block.stored.start + end
+            },
+        )
+    }
+
+    /// Strings have no fixed place: the payload is read from its start up to the last string that is wanted.
+    fn read_strings<S: Source + ?Sized>(&self, source: &S, selection: &Selection) -> Poll<Vec<u8>> {
+        if selection.elements() == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = self.check_strings(self.read_payload(source)?)?;
+        let all = Tensor::checked(DataType::String, &self.shape, bytes);
+        let texts: Vec<&[u8]> = all.iter_strings().collect();
+        let nest = Nest::new(&self.shape, selection.axes(), 1, None);
+        let len = limits::check("strings", selection.elements(), texts.len().max(1) as u64)
+            .map_err(|kind| self.error(kind))?;
+        let mut picked: Vec<&[u8]> = vec![&[]; len];
+        let walked: Result<(), core::convert::Infallible> = nest.for_each_row(&mut |row| {
+            for i in 0..row.inner.count {
+                for w in 0..row.width {
+                    let to = (row.to + row.inner.to * i as i64) as usize + w as usize;
+                    picked[to] = texts[(row.from + row.inner.from * i + w) as usize];
+                }
+            }
+            Ok(())
+        });
+        let Ok(()) = walked;
+        let mut out = Vec::new();
+        for text in picked {
+            out.extend((text.len() as u32).to_le_bytes());
+            out.extend_from_slice(text);
+        }
+        Ok(out)
+    }
+}
+
+impl Nest {
+    /// The loops of a selection that takes at least one element. `planes` is the length of a byte plane.
+    ///
+    /// All products are offsets in a payload or an output that exist, so none overflows.
+    fn new(shape: &[u64], axes: &[super::slice::Axis], size: u64, planes: Option<u64>) -> Self {
+        let unit = if planes.is_some() { 1 } else { size };
+        let mut nest = Self { loops: Vec::new(), width: unit, from: 0, to: 0 };
+        let (mut from, mut to) = (unit, size as i64);
+        for (axis, &dimension) in axes.iter().zip(shape).rev() {
+            nest.from += axis.first * from;
+            if axis.count > 1 {
+                nest.push_outer(axis.step, axis.count, from, to);
+            }
+            from *= dimension;
+            to *= axis.count as i64;
+        }
+        if let Some(elements) = planes {
+            nest.push_outer(1, size, elements, 1);
+        }
+        nest.loops.reverse();
+        nest
+    }
+
+    /// Adds a loop around those that are there (innermost first), or widens the copy where bytes follow each other.
+    fn push_outer(&mut self, step: i64, count: u64, from: u64, to: i64) {
+        let from_step = from * step.unsigned_abs();
+        let to_step = if step > 0 {
+            to
+        } else {
+            self.from -= from_step * (count - 1);
+            self.to += to * (count - 1) as i64;
+            -to
+        };
+        if self.loops.is_empty() && from_step == self.width && to_step == self.width as i64 {
+            self.width *= count;
+        } else {
+            self.loops.push(Loop { count, from: from_step, to: to_step });
+        }
+    }
+
+    /// Calls `row` for each pass of the innermost loop, forwards in the payload.
+    fn for_each_row<E>(&self, row: &mut impl FnMut(Row) -> Result<(), E>) -> Result<(), E> {
+        let once = Loop { count: 1, from: 0, to: 0 };
+        let (&inner, outer) = self.loops.split_last().unwrap_or((&once, &[]));
+        let mut counters = vec![0u64; outer.len()];
+        let (mut from, mut to) = (self.from, self.to);
+        loop {
+            row(Row { from, to, inner, width: self.width })?;
+            let mut level = outer.len();
+            loop {
+                let Some(next) = level.checked_sub(1) else { return Ok(()) };
+                level = next;
+                let step = outer[level];
+                counters[level] += 1;
+                if counters[level] < step.count {
+                    from += step.from;
+                    to += step.to;
+                    break;
+                }
+                counters[level] = 0;
+                from -= step.from * (step.count - 1);
+                to -= step.to * (step.count - 1) as i64;
+            }
+        }
+    }
+}
+
+/// The part of the payload that can be looked at: one decoded block, or some bytes of an uncompressed one.
+struct Window<'a, S: ?Sized> {
+    content: &'a Content,
+    source: &'a S,
+    current: Option<(Range<u64>, Cow<'a, [u8]>)>,
+}
+
+impl<S: Source + ?Sized> Window<'_, S> {
+    fn copy_row(&mut self, row: Row, out: &mut [u8]) -> Poll<()> {
+        let mut done = 0;
+        while done < row.inner.count {
+            let from = row.from + row.inner.from * done;
+            let to = row.to + row.inner.to * done as i64;
+            // Far-apart copies are looked at one by one, so that what lies between is not fetched.
+            let rest = row.inner.count - done;
+            let near = if row.inner.from <= FETCH_GAP { rest } else { 1 };
+            let (span, bytes) = self.at(from, from + row.inner.from * (near - 1) + row.width)?;
+            let whole = match (span.end - from).checked_sub(row.width) {
+                Some(room) if row.inner.from > 0 => (room / row.inner.from + 1).min(rest),
+                Some(_) => 1,
+                None => 0,
+            };
+            let bytes = &bytes[(from - span.start) as usize..];
+            if whole == 0 {
+                // The copy runs on in the next block.
+                self.copy_across(from, to as usize, row.width, out)?;
+                done += 1;
+            } else {
+                copy_strided(bytes, row.inner.from, out, to, row.inner.to, row.width, whole);
+                done += whole;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_across(&mut self, mut from: u64, to: usize, width: u64, out: &mut [u8]) -> Poll<()> {
+        let mut out = &mut out[to..to + width as usize];
+        while !out.is_empty() {
+            let (span, bytes) = self.at(from, from + out.len() as u64)?;
+            let bytes = &bytes[(from - span.start) as usize..];
+            let len = bytes.len().min(out.len());
+            let (part, rest) = out.split_at_mut(len);
+            part.copy_from_slice(&bytes[..len]);
+            from += len as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// A span that holds the payload byte `from`, up to `until` where the block goes that far.
+    fn at(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
+        let exact = self.content.compression == Compression::None;
+        let held = self.current.as_ref().is_some_and(|(span, _)| span.contains(&from));
+        if exact || !held {
+            self.current = Some(self.load(from, until)?);
+        }
+        match &self.current {
+            Some((span, bytes)) => Ok((span.clone(), bytes)),
+            None => Err(self.content.error(ErrorKind::NotFound("block")).into()),
+        }
+    }
+}
+
+impl<'a, S: Source + ?Sized> Window<'a, S> {
+    fn load(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, Cow<'a, [u8]>)> {
+        let content = self.content;
+        let index = content.blocks.partition_point(|block| block.payload.end <= from);
+        let missing = || content.error(ErrorKind::NotFound("block"));
+        let block = content.blocks.get(index).ok_or_else(missing)?;
+        if content.compression == Compression::None {
+            let end = until.min(block.payload.end);
+            let start = block.stored.start + (from - block.payload.start);
+            return Ok((from..end, self.source.bytes(start..start + (end - from))?.into()));
+        }
+        let len = (block.payload.end - block.payload.start) as usize;
+        let mut buffer = match self.current.take() {
+            Some((_, Cow::Owned(buffer))) => buffer,
+            _ => Vec::new(),
+        };
+        buffer.resize(len, 0);
+        content.decode_block(index, self.source.bytes(block.stored.clone())?, &mut buffer)?;
+        Ok((block.payload.clone(), buffer.into()))
+    }
+}
+
+/// `count` copies of `width` bytes; the offsets lie inside both slices.
+fn copy_strided(bytes: &[u8], from: u64, out: &mut [u8], to: i64, to_step: i64, width: u64, count: u64) {
+    let from = from as usize;
+    match width {
+        1 => copy_fixed::<1>(bytes, from, out, to, to_step, count),
+        2 => copy_fixed::<2>(bytes, from, out, to, to_step, count),
+        4 => copy_fixed::<4>(bytes, from, out, to, to_step, count),
+        8 => copy_fixed::<8>(bytes, from, out, to, to_step, count),
+        _ => {
+            let width = width as usize;
+            for i in 0..count as usize {
+                let to = (to + to_step * i as i64) as usize;
+                out[to..to + width].copy_from_slice(&bytes[from * i..from * i + width]);
+            }
+        }
+    }
+}
+
+fn copy_fixed<const N: usize>(bytes: &[u8], from: usize, out: &mut [u8], to: i64, to_step: i64, count: u64) {
+    let mut to = to;
+    let mut at = 0;
+    for _ in 0..count {
+        let target = to as usize;
+        out[target..target + N].copy_from_slice(&bytes[at..at + N]);
+        at += from;
+        to = to.wrapping_add(to_step);
+    }
+}

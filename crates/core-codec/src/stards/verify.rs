@@ -1,0 +1,319 @@
+//! What is wrong with a file, and what is merely odd about it.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::array::{Array, Content, DATA, INDEX_ENTRY};
+use super::dataset::{Dataset, Layer};
+use super::hash::hash;
+use super::metadata::METADATA_BLOCK;
+use super::storage::{MAX_BLOCKS, MAX_DIMENSIONS};
+use super::tensor::Tensor;
+use super::types::{Compression, DataType};
+use crate::error::{Error, ErrorKind};
+use crate::source::{Poll, Source, Stop};
+
+/// How bad a [`Finding`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Allowed or harmless, but not what a careful writer leaves behind.
+    Warning,
+    /// Breaks a rule of the format, or cannot be read.
+    Error,
+}
+
+/// Something that a verification found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, and where.
+    pub error: Error,
+}
+
+impl Finding {
+    pub(super) fn warning(error: Error) -> Self {
+        Self { severity: Severity::Warning, error }
+    }
+
+    pub(super) fn error(error: Error) -> Self {
+        Self { severity: Severity::Error, error }
+    }
+}
+
+impl Dataset {
+    /// Reads everything and tells all that is wrong or odd, in the order of the file. A file without a finding
+    /// keeps every rule of the specification, and the reference implementation reads all of it.
+    ///
+    /// Of an array in numbers one block at a time is in memory.
+    ///
+    /// # Errors
+    /// [`Stop::Need`] of the source only: what else goes wrong is a finding.
+    pub fn verify<S: Source + ?Sized>(&self, source: &S) -> Poll<Vec<Finding>> {
+        let mut report = Report { dataset: self, findings: self.noticed.clone() };
+        report.registry();
+        report.layers();
+        report.bitmaps();
+        for layer in &self.layers {
+            report.metadata(layer, source)?;
+        }
+        for (index, array) in self.arrays.iter().enumerate() {
+            report.entry(index, array);
+            report.data(array, source)?;
+        }
+        report.coverage(source.len());
+        Ok(report.findings)
+    }
+}
+
+struct Report<'a> {
+    dataset: &'a Dataset,
+    findings: Vec<Finding>,
+}
+
+/// What a check reads, or nothing when the failure has become a finding.
+fn caught<T>(findings: &mut Vec<Finding>, poll: Poll<T>) -> Poll<Option<T>> {
+    match poll {
+        Ok(value) => Ok(Some(value)),
+        Err(Stop::Error(error)) => {
+            findings.push(Finding::error(error));
+            Ok(None)
+        }
+        Err(need) => Err(need),
+    }
+}
+
+impl Report<'_> {
+    fn warn(&mut self, error: Error) {
+        self.findings.push(Finding::warning(error));
+    }
+
+    fn registry(&mut self) {
+        const STRUCTURE: &str = "key registry";
+        let dataset = self.dataset;
+        let mut used: BTreeSet<&str> = BTreeSet::new();
+        for array in &dataset.arrays {
+            used.extend([dataset.storage_key(array), array.key()]);
+        }
+        for layer in &dataset.layers {
+            used.extend(layer.keys.iter().map(|&key| dataset.key(key)));
+        }
+        let mut seen = BTreeSet::new();
+        let mut other_hashes = 0;
+        for key in &dataset.keys {
+            let error = |reason| Error::new(STRUCTURE, ErrorKind::Invalid(reason)).item(&*key.text);
+            if !used.contains(&*key.text) {
+                self.warn(error("no array and no metadata uses the key"));
+            }
+            if !seen.insert(&*key.text) {
+                self.warn(error("the key is there twice"));
+            }
+            other_hashes += u64::from(key.hash != hash(key.text.as_bytes()));
+        }
+        if other_hashes > 0 {
+            let reason = ErrorKind::Invalid("hashes that the standard library of GCC does not compute");
+            self.warn(
+                Error::new(STRUCTURE, reason).detail(alloc::format!("{other_hashes} of {}", seen.len())),
+            );
+        }
+    }
+
+    fn layers(&mut self) {
+        let dataset = self.dataset;
+        let mut names = BTreeSet::new();
+        for (index, layer) in dataset.layers.iter().enumerate() {
+            let error = |reason| {
+                let error = Error::new("layer metadata registry", ErrorKind::Invalid(reason));
+                error.at(layer.at).item(layer.name())
+            };
+            if !names.insert(layer.name()) {
+                self.warn(error("an earlier layer has the same name and hides it"));
+            }
+            if index == 0 && dataset.base != 0 {
+                self.warn(error("the base layer does not come first"));
+            }
+        }
+    }
+
+    fn bitmaps(&mut self) {
+        let dataset = self.dataset;
+        let mut unmarked = vec![0u64; dataset.layers.len()];
+        for (entry, array) in dataset.arrays.iter().enumerate() {
+            let word = dataset.layers[array.layer()].bitmap.get(entry / 64).copied().unwrap_or_default();
+            unmarked[array.layer()] += u64::from(word >> (entry % 64) & 1 == 0);
+        }
+        for (layer, unmarked) in dataset.layers.iter().zip(unmarked).filter(|(_, unmarked)| *unmarked > 0) {
+            let kind = ErrorKind::Invalid("the bitmap does not mark all index entries of the layer");
+            let error = Error::new("layer presence bitmap", kind).at(layer.at).item(layer.name());
+            self.warn(error.detail(alloc::format!("{unmarked} entries")));
+        }
+    }
+
+    fn metadata<S: Source + ?Sized>(&mut self, layer: &Layer, source: &S) -> Poll<()> {
+        let dataset = self.dataset;
+        let decoded = caught(&mut self.findings, dataset.decode_metadata(source, layer))?;
+        let Some(decoded) = decoded.flatten() else { return Ok(()) };
+        let error = |kind| Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.name());
+        if *decoded.layer_name != *layer.name().as_bytes() {
+            self.warn(error(ErrorKind::Invalid("the block names another layer")));
+        }
+        if decoded.left_over > 0 {
+            let left = alloc::format!("{} bytes", decoded.left_over);
+            self.warn(error(ErrorKind::Invalid("bytes left over after the last entry")).detail(left));
+        }
+        if layer.position() < dataset.header.header_size {
+            self.findings.push(Finding::error(error(ErrorKind::Invalid("the block lies inside the header"))));
+        }
+        let mut listed: BTreeSet<u16> = layer.keys.iter().copied().collect();
+        let mut seen = BTreeSet::new();
+        for (key, value) in &decoded.entries {
+            let name = dataset.key(*key);
+            if !seen.insert(*key) {
+                self.warn(
+                    error(ErrorKind::Invalid("a key is there twice: the last value counts")).detail(name),
+                );
+            } else if !listed.remove(key) {
+                self.warn(error(ErrorKind::Invalid("a key that the registry does not list")).detail(name));
+            }
+            match value {
+                Ok(value) if !is_utf8(value) => {
+                    self.findings.push(Finding::error(error(ErrorKind::Invalid("not UTF-8")).detail(name)));
+                }
+                Ok(_) => {}
+                Err(error) => self.findings.push(Finding::error(error.clone())),
+            }
+        }
+        for key in listed {
+            let kind = ErrorKind::Invalid("the registry lists a key that the block does not hold");
+            self.findings.push(Finding::error(error(kind).detail(dataset.key(key))));
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, index: usize, array: &Array) {
+        let entry = array.entry();
+        let error = |kind| Error::new(INDEX_ENTRY, kind).at(array.entry_offset()).item(array.name());
+        let invalid = |reason| error(ErrorKind::Invalid(reason));
+        if !self.dataset.is_visible(index) {
+            self.warn(invalid("a later array has the same key and hides it"));
+        }
+        if array.layer() == self.dataset.base && array.key().starts_with("__layer_") {
+            self.warn(invalid("the key has the prefix of a layer that does not exist"));
+        }
+        let (ndim, blocks) = (entry.shape.len() as u64, entry.blocks.len() as u64);
+        for (what, limit, found) in [("dimensions", MAX_DIMENSIONS, ndim), ("blocks", MAX_BLOCKS, blocks)] {
+            if found > limit {
+                let error = error(ErrorKind::Limit { what, limit, found });
+                self.warn(error.detail("the reference cannot open the file"));
+            }
+        }
+        let stored = array.stored_len();
+        if entry.total_bytes != stored {
+            let kind =
+                ErrorKind::Mismatch { what: "total bytes", expected: stored, found: entry.total_bytes };
+            self.warn(error(kind));
+        }
+        if let [first, _, ..] = entry.blocks[..]
+            && first.decoded != entry.block_size
+        {
+            let (what, expected) = ("block size", first.decoded);
+            self.warn(error(ErrorKind::Mismatch { what, expected, found: entry.block_size }));
+        }
+        let mut next = 0;
+        if entry.blocks.iter().any(|block| {
+            block.offset != core::mem::replace(&mut next, block.offset.saturating_add(block.stored))
+        }) {
+            self.warn(invalid("the blocks do not follow each other"));
+        }
+        if array.compression() == Some(Compression::Zstd) {
+            self.warn(invalid("the codec is an extension: the reference does not read ZSTD"));
+        }
+    }
+
+    fn data<S: Source + ?Sized>(&mut self, array: &Array, source: &S) -> Poll<()> {
+        let content = match array.content() {
+            Ok(content) => content,
+            Err(error) => {
+                self.findings.push(Finding::error(error));
+                return Ok(());
+            }
+        };
+        let inside_header =
+            |range: &Range<u64>| range.start < self.dataset.header.header_size && !range.is_empty();
+        if content.blocks().iter().any(|block| inside_header(&block.stored)) {
+            let kind = ErrorKind::Invalid("a block lies inside the header");
+            self.findings.push(Finding::error(content.error(kind)));
+        }
+        self.framing(content, source)?;
+        if content.dtype() == DataType::String {
+            return self.strings(content, source);
+        }
+        let mut buffer = vec![];
+        for (index, block) in content.blocks().iter().enumerate() {
+            buffer.resize((block.payload.end - block.payload.start) as usize, 0);
+            let decoded = source
+                .bytes(block.stored.clone())
+                .and_then(|stored| Ok(content.decode_block(index, stored, &mut buffer)?));
+            caught(&mut self.findings, decoded)?;
+        }
+        Ok(())
+    }
+
+    fn framing<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<()> {
+        let gzip = matches!(content.compression(), Compression::Gzip | Compression::GzipShuffle);
+        let Some(block) = content.blocks().first().filter(|_| gzip) else { return Ok(()) };
+        if source.bytes(block.stored.clone())?.starts_with(&[0x1f, 0x8b]) {
+            let kind = ErrorKind::Invalid("gzip framing: the reference reads zlib framing only");
+            self.warn(content.error(kind));
+        }
+        Ok(())
+    }
+
+    fn strings<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<()> {
+        let Some(payload) = caught(&mut self.findings, content.read_payload(source))? else { return Ok(()) };
+        let stated = payload.first_chunk().map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)));
+        let expected = (payload.len() as u64).saturating_sub(4);
+        let checked = content.check_strings(payload).map_err(Stop::from);
+        let Some(bytes) = caught(&mut self.findings, checked)? else { return Ok(()) };
+        if stated != expected {
+            let kind = ErrorKind::Mismatch { what: "length of all strings", expected, found: stated };
+            self.warn(content.error(kind));
+        }
+        if !is_utf8(&Tensor::checked(DataType::String, &content.shape, bytes)) {
+            let error = Error::new(DATA, ErrorKind::Invalid("a string is not UTF-8"));
+            let at = content.blocks().first().map_or(0, |block| block.stored.start);
+            self.findings.push(Finding::error(error.at(at).item(content.name())));
+        }
+        Ok(())
+    }
+
+    /// Bytes after the header that nothing or more than one thing uses.
+    fn coverage(&mut self, file_len: u64) {
+        let contents = self.dataset.arrays.iter().filter_map(|array| array.content().ok());
+        let mut used: Vec<Range<u64>> = contents.flat_map(Content::stored_ranges).collect();
+        used.extend(self.dataset.metadata_ranges(file_len));
+        used.sort_by_key(|range| (range.start, range.end));
+        let mut end = self.dataset.header.header_size;
+        let mut unused = 0;
+        for range in used {
+            if range.start < end {
+                let kind = ErrorKind::Invalid("bytes that two arrays or metadata blocks share");
+                self.warn(Error::new("data section", kind).at(range.start));
+            }
+            unused += range.start.saturating_sub(end);
+            end = end.max(range.end);
+        }
+        unused += file_len.saturating_sub(end);
+        // Seven bytes before an array align it.
+        if unused > 7 * self.dataset.arrays.len() as u64 {
+            let kind = ErrorKind::Invalid("bytes that nothing uses");
+            self.warn(Error::new("data section", kind).detail(alloc::format!("{unused} bytes")));
+        }
+    }
+}
+
+fn is_utf8(value: &Tensor) -> bool {
+    value.iter_strings().all(|text| core::str::from_utf8(text).is_ok())
+}

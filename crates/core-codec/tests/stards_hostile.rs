@@ -1,0 +1,154 @@
+//! Hostile files end in an error that names structure and offset, at once and within little memory.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use core_codec::source::complete;
+use core_codec::stards::{Dataset, Slice};
+use core_codec::{Error, Limits};
+
+/// Counts what is allocated.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time: the allocator counts for the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Everything that can be read is; the errors are returned.
+fn read_all(file: &[u8]) -> Vec<Error> {
+    let dataset = match complete(Dataset::open(file, &Limits::default())) {
+        Ok(dataset) => dataset,
+        Err(error) => return vec![error],
+    };
+    let mut errors = Vec::new();
+    for array in dataset.arrays() {
+        let whole = complete(array.read(file));
+        let backwards = vec![Slice::range(None, None, -1); array.shape().len()];
+        let sliced = complete(array.read_slice(file, &backwards));
+        assert_eq!(whole.is_ok(), sliced.is_ok(), "{:?}", (whole, sliced));
+        errors.extend(whole.err());
+    }
+    for layer in dataset.layers() {
+        match complete(dataset.metadata(file, layer.name())) {
+            Ok(entries) => errors.extend(entries.into_iter().filter_map(|entry| entry.value.err())),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors
+}
+
+/// As `read_all`, within a second and 64 MiB.
+fn read_within_bounds(file: &[u8], name: &str) -> Vec<Error> {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let start = Instant::now();
+    let errors = read_all(file);
+    assert!(start.elapsed() < Duration::from_secs(1), "{name} took {:?}", start.elapsed());
+    let peak = PEAK.load(Ordering::Relaxed) - before;
+    assert!(peak < 64 << 20, "{name} allocated {peak} bytes");
+    errors
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/stards-bad")
+}
+
+#[test]
+fn each_hostile_file_is_refused_for_what_is_wrong_with_it() {
+    let expected = [
+        ("00_control_valid", ""),
+        ("01_bad_magic", "file header at byte 0: expected the bytes"),
+        ("02_wrong_version", "file header at byte 6: format version: expected 1, found 2"),
+        ("03_truncated_header", "file header at byte 7: needs 165 bytes, only 90 are there"),
+        ("04_truncated_big_header", "file header at byte 7: needs 4231 bytes, only 2200 are there"),
+        ("06_header_size_huge", "file header at byte 7: needs 4611686018427387904 bytes, only 195 are there"),
+        ("07_entry_count_huge", "file header at byte 15: entry count: 1152921504606846976 is over the limit"),
+        ("09_layer_count_wrap", "file header at byte 23: layer count: 4294967296 is over the limit"),
+        ("10_key_index_oob", "index entry at byte 86: key index: expected 0 to 1, found 999"),
+        (
+            "11_meta_key_index_oob",
+            "layer metadata registry at byte 53: key index: expected 0 to 1, found 40000",
+        ),
+        ("12_position_past_eof", "block of a at byte 1099511627776: needs 32 bytes, only 0 are there"),
+        ("13_block_offset_oob", "block of a at byte 8589934755: needs 23 bytes, only 0 are there"),
+        ("14_corrupt_gzip_block", "array data of a at byte 163: deflate: the Adler-32 differs"),
+        ("15_corrupt_lz4_block", "array data of a at byte 163: lz4: a match starts before the first byte"),
+        ("19_unknown_dtype", "index entry of a at byte 86: unsupported data type: code 77"),
+        (
+            "22_shape_huge",
+            "index entry of a at byte 86: bytes of all blocks, against the shape: expected 35184372088832, found 32",
+        ),
+        ("23_string_len_oob", "array data of"),
+        ("25_meta_bad_magic", "metadata block of __base__ at byte 197: expected the bytes"),
+        ("26_no_base_layer", "layer metadata registry at byte 53: no such layer: __base__"),
+        ("27_nblocks_ndim_limits", "index entry at byte"),
+        ("30_duplicate_key", ""),
+        ("32_empty_file", "file header at byte 0: needs 6 bytes, only 0 are there"),
+    ];
+    let mut wrong = Vec::new();
+    for (name, message) in expected {
+        let file = fs::read(folder().join(name).with_extension("stards")).unwrap();
+        let errors = read_within_bounds(&file, name);
+        let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let matches = match message {
+            "" => found.is_empty(),
+            _ => found.iter().any(|error| error.starts_with(message)),
+        };
+        if !matches {
+            wrong.push(format!("{name}: expected {message:?}, found {found:#?}"));
+        }
+        assert!(errors.iter().all(|error| error.offset().is_some()), "{name}: {found:?}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(fs::read_dir(folder()).unwrap().count(), expected.len() + 1, "a file has no expectation");
+}
+
+/// Every byte of the small files set to 0 and to 255, every bit flipped, every length cut.
+#[test]
+fn no_damage_passes_the_bounds() {
+    let files = [
+        "stards-bad/00_control_valid",
+        "stards/scalars_NONE",
+        "stards/dtypes_GZIP_SHUFFLE",
+        "stards/meta_LZ4",
+    ];
+    for name in files {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name);
+        let file = fs::read(path.with_extension("stards")).unwrap();
+        for at in 0..file.len() {
+            read_within_bounds(&file[..at], name);
+            let masks: &[u8] = if file.len() < 300 { &[1, 2, 4, 8, 16, 32, 64, 128, 255] } else { &[1, 255] };
+            for mask in masks {
+                let mut damaged = file.clone();
+                damaged[at] ^= mask;
+                read_within_bounds(&damaged, name);
+            }
+        }
+    }
+}
