@@ -35,11 +35,17 @@ impl BitWriter {
         true
     }
 
+    /// Flushes, fills the last byte with zeros, and returns where it ends.
+    #[must_use]
+    pub(crate) fn align(mut self, out: &mut [u8]) -> Option<usize> {
+        self.flush(out).then_some(self.at + usize::from(self.bits > 0))
+    }
+
     /// Adds the final set bit, flushes, and returns where the bytes end.
     #[must_use]
     pub(crate) fn finish(mut self, out: &mut [u8]) -> Option<usize> {
         self.add(1, 1);
-        self.flush(out).then_some(self.at + usize::from(self.bits > 0))
+        self.align(out)
     }
 }
 

@@ -18,6 +18,9 @@ pub(crate) mod sealed {
         const MIN_MATCH: usize;
         /// Whether literals without a match can be coded: else such stretches become raw blocks.
         const CODES_LITERALS: bool;
+        /// Bytes that a block needs between literals and sequences: the bit stream of the sequences starts there,
+        /// behind descriptions of tables.
+        const GAP: usize;
         /// Starts a frame.
         fn start(&mut self);
         /// Writes a block to `out`, behind room for the frame header; its sequences are stored at the end there.
@@ -44,27 +47,64 @@ pub struct Block<'a> {
 /// Where blocks start in the output, behind the longest frame header.
 pub(crate) const BLOCK: usize = HEADER_MAX;
 /// Where literals start, behind the longest headers of block and literals section.
-pub(crate) const LITERALS: usize = BLOCK + BLOCK_HEADER + 3;
-/// Room between literals and sequences that the bit stream of the sequences starts with.
-pub(crate) const GAP: usize = 24;
+pub(crate) const LITERALS: usize = BLOCK + BLOCK_HEADER + 5;
+
+/// Types of literals sections, by their number in the section's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LiteralsType {
+    Raw = 0,
+    Rle = 1,
+    Compressed = 2,
+    /// Compressed by the codes of an earlier block.
+    Treeless = 3,
+}
+
+/// The runs of literals in a block, last one first.
+pub(crate) struct LiteralRuns<'a> {
+    data: &'a [u8],
+    sequences: Sequences,
+    /// Where the next run ends, and its length.
+    next: Option<(usize, usize)>,
+}
+
+impl<'a> LiteralRuns<'a> {
+    /// The next run, given the output that the sequences are stored in.
+    pub(crate) fn next(&mut self, out: &[u8]) -> Option<&'a [u8]> {
+        let (end, literals) = self.next?;
+        let start = end.checked_sub(literals)?;
+        let sequence = self.sequences.pop(out);
+        self.next = sequence.and_then(|sequence| {
+            Some((start.checked_sub(sequence.match_length())?, sequence.literals as usize))
+        });
+        self.data.get(start..end)
+    }
+}
 
 impl Block<'_> {
+    pub(crate) fn literal_runs(&self) -> LiteralRuns<'_> {
+        LiteralRuns {
+            data: self.data,
+            sequences: self.sequences.clone(),
+            next: Some((self.data.len(), self.tail)),
+        }
+    }
+
     /// Writes the literals as they are, from byte [`LITERALS`] of `out` on, and the header of their section before
     /// them. Returns where the section starts and ends.
-    fn write_raw_literals(&self, out: &mut [u8]) -> Option<(usize, usize)> {
+    pub(crate) fn write_raw_literals(&self, out: &mut [u8]) -> Option<(usize, usize)> {
         let end = LITERALS + self.literals;
         let mut at = end;
-        let mut sequences = self.sequences.clone();
-        let (mut from, mut literals) = (self.data.len(), self.tail);
-        loop {
-            from = from.checked_sub(literals)?;
-            at = at.checked_sub(literals)?;
-            let run = self.data.get(from..from + literals)?;
-            out.get_mut(at..at + literals)?.iter_mut().zip(run).for_each(|(to, byte)| *to = *byte);
-            let Some(sequence) = sequences.pop(out) else { break };
-            from = from.checked_sub(sequence.match_length())?;
-            literals = sequence.literals as usize;
+        let mut runs = self.literal_runs();
+        while let Some(run) = runs.next(out) {
+            let start = at.checked_sub(run.len())?;
+            out.get_mut(start..at)?.iter_mut().zip(run).for_each(|(to, byte)| *to = *byte);
+            at = start;
         }
+        Some((self.write_literals_header(out, LiteralsType::Raw)?, end))
+    }
+
+    /// Writes the header of a section of raw or RLE literals before byte [`LITERALS`]; returns where it starts.
+    pub(crate) fn write_literals_header(&self, out: &mut [u8], kind: LiteralsType) -> Option<usize> {
         let size = self.literals as u32;
         let (len, header) = match size {
             0..=31 => (1, size << 3),
@@ -72,12 +112,13 @@ impl Block<'_> {
             _ => (3, size << 4 | 0b11 << 2),
         };
         let start = LITERALS - len;
-        out.get_mut(start..LITERALS)?.iter_mut().zip(header.to_le_bytes()).for_each(|(to, byte)| *to = byte);
-        Some((start, end))
+        let header = (header | kind as u32).to_le_bytes();
+        out.get_mut(start..LITERALS)?.iter_mut().zip(header).for_each(|(to, byte)| *to = byte);
+        Some(start)
     }
 
     /// Writes the header of the block before its content at `start..end`, if it is shorter than it was.
-    fn write_header(&self, out: &mut [u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    pub(crate) fn write_header(&self, out: &mut [u8], start: usize, end: usize) -> Option<(usize, usize)> {
         // Blocks that save no more than their header would let the frame grow beyond any bound.
         if end - start + if self.last { 1 } else { BLOCK_HEADER } > self.size {
             return None;
@@ -90,7 +131,7 @@ impl Block<'_> {
 }
 
 /// Writes the number of sequences from byte `at` on; returns where it ends.
-fn write_count(out: &mut [u8], at: usize, count: usize) -> Option<usize> {
+pub(crate) fn write_count(out: &mut [u8], at: usize, count: usize) -> Option<usize> {
     let [low, high, ..] = count.to_le_bytes();
     if count < 128 {
         *out.get_mut(at)? = low;
@@ -109,6 +150,7 @@ impl sealed::Coding for Predefined {
     const NEW: Self = Self;
     const MIN_MATCH: usize = 5;
     const CODES_LITERALS: bool = false;
+    const GAP: usize = 24;
 
     fn start(&mut self) {}
 

@@ -1,7 +1,7 @@
 //! The levels with a window: *fast* and *entropy*.
 
 use crate::checksum::{Checksum, NoChecksum};
-use crate::coding::{Block, Coding, GAP, LITERALS};
+use crate::coding::{Block, Coding, LITERALS};
 use crate::finder::{Finder, Match};
 use crate::frame::{self, BLOCK_MAX, BlockType, CHECKSUM, HEADER_MAX};
 use crate::run::run_length;
@@ -78,7 +78,7 @@ where
         WINDOW / 2
     };
     /// Literals that a block without sequences has room for.
-    const ROOM: usize = OUT - LITERALS - GAP - STORED_MAX;
+    const ROOM: usize = OUT - LITERALS - K::GAP - STORED_MAX;
 
     /// An encoder without an open frame, all of its bytes zero.
     #[must_use]
@@ -176,7 +176,7 @@ where
             });
             let run = found.at - anchor;
             // Half a byte more for each sequence: the bit stream must not run into those that it is yet to code.
-            let used = LITERALS + literals + GAP + STORED_MAX + sequences.count / 2;
+            let used = LITERALS + literals + K::GAP + STORED_MAX + sequences.count / 2;
             if used + run > sequences.at {
                 let tail = match () {
                     () if sequences.count > 0 => 0,

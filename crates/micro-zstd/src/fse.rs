@@ -96,7 +96,8 @@ impl<const SYMBOLS: usize> Table<SYMBOLS> {
             // `next` stands behind the symbol's states: the transform counts from `count` before them.
             self.symbols[symbol].next -= 2 * count;
             self.symbols[symbol].bits = if count <= 1 {
-                (accuracy << 8) as u16 - if count == 1 { size as u16 } else { 0 }
+                // A symbol that does not occur would need more bits than any other: see `cost`.
+                ((accuracy + 1 - count as u32) << 8) as u16 - size as u16
             } else {
                 let most = accuracy - (count as u32 - 1).ilog2();
                 ((most << 8) - ((count as u32) << most)) as u16
@@ -105,10 +106,28 @@ impl<const SYMBOLS: usize> Table<SYMBOLS> {
         }
     }
 
-    /// The bits that the symbol costs in the least likely state, of which one fewer is the least.
     #[inline(always)]
     fn transform(&self, symbol: u8) -> Transform {
         self.symbols.get(usize::from(symbol)).copied().unwrap_or(Transform { bits: 0, next: 0 })
+    }
+
+    /// Bits in 1/256 that symbols of these counts take, about; `None` if one is not in the table.
+    pub(crate) fn cost(&self, counts: &[u16; SYMBOLS]) -> Option<u32> {
+        let size = 1 << self.accuracy;
+        let mut cost = 0;
+        for (transform, &count) in self.symbols.iter().zip(counts) {
+            if count > 0 {
+                let bits = u32::from(transform.bits);
+                // From the least number of bits on a straight line to one more.
+                let least = bits >> 8;
+                if least >= self.accuracy && bits & 0xFF != 0 || least > self.accuracy {
+                    return None;
+                }
+                let below = ((least + 1) << 8) - (bits + size);
+                cost += u32::from(count) * (((least + 1) << 8) - ((below << 8) >> self.accuracy));
+            }
+        }
+        Some(cost)
     }
 
     /// The first state, which `symbol` leaves behind without a bit: it is the last one that the decoder reaches.

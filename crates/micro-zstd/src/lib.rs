@@ -27,10 +27,13 @@
 mod bits;
 mod checksum;
 mod coding;
+mod distribution;
 mod encoder;
 mod finder;
+mod fitted;
 mod frame;
 mod fse;
+mod huffman;
 mod rle;
 mod run;
 mod sequences;
@@ -39,6 +42,7 @@ mod store;
 pub use checksum::{Checksum, NoChecksum, Xxh64};
 pub use coding::{Coding, Predefined};
 pub use encoder::Encoder;
+pub use fitted::Fitted;
 pub use rle::Rle;
 pub use store::Store;
 
@@ -66,6 +70,14 @@ pub trait FrameEncoder {
 /// The level *fast*: greedy matches, and tables that the format brings along.
 pub type Fast<const WINDOW: usize = 4096, const HASH: usize = 512, const OUT: usize = 896, C = NoChecksum> =
     Encoder<Predefined, WINDOW, HASH, OUT, C>;
+
+/// The level *entropy*: as [`Fast`], with Huffman-coded literals, and tables fitted to the content.
+pub type Entropy<
+    const WINDOW: usize = 4096,
+    const HASH: usize = 512,
+    const OUT: usize = 2048,
+    C = NoChecksum,
+> = Encoder<Fitted, WINDOW, HASH, OUT, C>;
 
 /// What [`FrameEncoder::encode`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::check;
-use micro_zstd::{Fast, Rle, Store, Xxh64};
+use micro_zstd::{Entropy, Fast, Rle, Store, Xxh64};
 use proptest::prelude::*;
 
 /// All levels, small and large, one encoder of each for many frames.
@@ -17,6 +17,9 @@ struct Levels {
     fast: Fast,
     fast_small: Fast<256, 16, 128>,
     fast_large: Fast<32768, 4096, 8192, Xxh64>,
+    entropy: Entropy,
+    entropy_small: Entropy<256, 16, 256>,
+    entropy_large: Entropy<32768, 4096, 32768, Xxh64>,
 }
 
 impl Levels {
@@ -29,6 +32,9 @@ impl Levels {
         check(&mut self.fast, content, "Fast");
         check(&mut self.fast_small, content, "Fast<256, 16, 128>");
         check(&mut self.fast_large, content, "Fast<32768, 4096, 8192, Xxh64>");
+        check(&mut self.entropy, content, "Entropy");
+        check(&mut self.entropy_small, content, "Entropy<256, 16, 256>");
+        check(&mut self.entropy_large, content, "Entropy<32768, 4096, 32768, Xxh64>");
     }
 }
 
