@@ -7,17 +7,21 @@ use crate::fse::ACCURACY_MAX;
 /// The least accuracy that a description can state.
 const ACCURACY_MIN: u32 = 5;
 
-/// The distribution of `N` symbols that fits their counts.
+/// No kind of symbols has more.
+const SYMBOLS: usize = 53;
+
+/// The distribution of symbols that fits their counts.
 #[derive(Clone, Debug)]
-pub(crate) struct Distribution<const N: usize> {
+pub(crate) struct Distribution {
     pub(crate) accuracy: u32,
     /// Sums up to 2^accuracy, where -1 stands for 1.
-    pub(crate) of: [i8; N],
+    pub(crate) of: [i8; SYMBOLS],
 }
 
-impl<const N: usize> Distribution<N> {
+impl Distribution {
     /// Fits a distribution of at most the given accuracy; `None` unless there are two symbols or more.
-    pub(crate) fn fit(counts: &[u16; N], most: u32) -> Option<Self> {
+    #[inline(never)]
+    pub(crate) fn fit(counts: &[u16], most: u32) -> Option<Self> {
         let mut total = 0;
         let (mut present, mut largest, mut last) = (0, 0, 0);
         for (symbol, &count) in counts.iter().enumerate() {
@@ -37,7 +41,7 @@ impl<const N: usize> Distribution<N> {
         let least = (highest_bit(total) + 1).min(highest_bit(last) + 2).max(ACCURACY_MIN);
         let accuracy = highest_bit(total - 1).saturating_sub(2).max(least).min(most.min(ACCURACY_MAX));
         let size = 1_u32 << accuracy;
-        let mut of = [0_i8; N];
+        let mut of = [0_i8; SYMBOLS];
         let mut left = size as i32;
         // One division for all: shares in units of 2^-20.
         let share = (size << 20) / total;
@@ -59,7 +63,8 @@ impl<const N: usize> Distribution<N> {
     }
 
     /// Bits in 1/256 that symbols of these counts take, about.
-    pub(crate) fn cost(&self, counts: &[u16; N]) -> u32 {
+    #[inline(never)]
+    pub(crate) fn cost(&self, counts: &[u16]) -> u32 {
         let each = self.of.iter().zip(counts).filter(|(_, count)| **count > 0);
         each.map(|(part, count)| {
             let part = u32::from(part.unsigned_abs());
@@ -69,6 +74,7 @@ impl<const N: usize> Distribution<N> {
     }
 
     /// Writes the description from byte `at` of `out` on, and returns where it ends.
+    #[inline(never)]
     pub(crate) fn describe(&self, out: &mut [u8], at: usize) -> Option<usize> {
         let mut writer = BitWriter::new(at);
         writer.add(self.accuracy - ACCURACY_MIN, 4);
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn distributions_sum_up() {
         for counts in [[1, 1, 0, 0], [1, 1000, 0, 1], [5, 6, 7, 8], [0, 0, 1, 65535], [33, 0, 1, 1]] {
-            let Some(fitted) = Distribution::fit(&counts, 7) else { panic!("{counts:?}") };
+            let Some(fitted) = Distribution::fit(&counts[..], 7) else { panic!("{counts:?}") };
             let sum: i32 = fitted.of.iter().map(|part| i32::from(part.abs())).sum();
             assert_eq!(sum, 1 << fitted.accuracy, "{counts:?}: {fitted:?}");
             assert!(fitted.of.iter().zip(counts).all(|(part, count)| (*part != 0) == (count != 0)));
@@ -136,10 +142,13 @@ mod tests {
     #[test]
     fn a_description_reads_as_the_rfc_lays_it_out() {
         let mut out = [0; 16];
-        let distribution = Distribution { accuracy: 5, of: [31, 0, 0, 0, 0, 1] };
-        // Accuracy 0 in 4 bits; 32 of 34 values in 6 bits; 1 for a zero in 2 bits of 4 values or so; zeros 3 + 0.
-        assert!(distribution.describe(&mut out, 0).is_some());
-        assert_eq!(out[0] & 0xF, 0);
+        let mut distribution = Distribution { accuracy: 5, of: [0; SYMBOLS] };
+        (distribution.of[0], distribution.of[5]) = (31, 1);
+        // The accuracy less 5 in 4 bits. 31 + 1 of 0 to 33, of which 31 and up take 6 bits, behind a gap of 30.
+        // 0 + 1 of 0 to 2, of which 0 takes a bit, others two. Three more zeros, and none. 1 + 1 in the same way.
+        assert_eq!(distribution.describe(&mut out, 0), Some(3));
+        let bits = 62 << 4 | 0b01 << 10 | 0b11 << 12 | 0b00 << 14 | 0b11 << 16;
+        assert_eq!(out[..3], u32::to_le_bytes(bits)[..3]);
     }
 
     #[test]

@@ -139,15 +139,18 @@ where
         self.run = 0;
     }
 
-    /// Removes `count` bytes from the front of the window, all of which are out.
+    /// Removes `count` bytes from the front of the window, all of which are out: at least half of them.
     fn drop_front(&mut self, count: usize) {
-        if let Some(kept) = self.end.checked_sub(count)
-            && count > 0
+        let kept = self.end.saturating_sub(count);
+        // The halves do not overlap, so that this is a plain copy.
+        if count > 0
+            && let Some((front, back)) = self.window.split_at_mut_checked(count)
+            && let (Some(front), Some(back)) = (front.get_mut(..kept), back.get(..kept))
         {
-            self.window.copy_within(count..self.end, 0);
+            front.copy_from_slice(back);
             self.finder.slide(count);
-            self.start -= count;
-            self.raw = self.start;
+            self.start = kept;
+            self.raw = kept;
             self.end = kept;
         }
     }

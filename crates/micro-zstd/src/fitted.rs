@@ -3,7 +3,7 @@
 use crate::bits::BitWriter;
 use crate::coding::{Block, Coding, LITERALS, LiteralsType, sealed, write_count};
 use crate::distribution::Distribution;
-use crate::fse::{ACCURACY_MAX, Table};
+use crate::fse::{self, ACCURACY_MAX, Table, Transform};
 use crate::huffman::{self, Counts};
 use crate::sequences::{
     self, Codes, LITERALS_CODES, MATCH_CODES, OFFSET_CODES, PREDEFINED, Sequences, Tables,
@@ -16,9 +16,9 @@ pub struct Fitted {
     huffman: huffman::Codes,
     /// The decoder has the Huffman codes.
     has_huffman: bool,
-    literals: Kind<LITERALS_CODES>,
-    match_length: Kind<MATCH_CODES>,
-    offset: Kind<OFFSET_CODES>,
+    literals: Kind<[Transform; LITERALS_CODES]>,
+    match_length: Kind<[Transform; MATCH_CODES]>,
+    offset: Kind<[Transform; OFFSET_CODES]>,
 }
 
 impl Coding for Fitted {}
@@ -38,7 +38,7 @@ impl sealed::Coding for Fitted {
         match_length: Kind::NEW,
         offset: Kind::NEW,
     };
-    const MIN_MATCH: usize = 5;
+    const MIN_MATCH: usize = 6;
     const CODES_LITERALS: bool = true;
     const GAP: usize = 80;
 
@@ -187,15 +187,17 @@ impl Fitted {
         // Descriptions must not overwrite the sequences.
         let front = out.get_mut(..block.sequences.at)?;
         let at = modes + 1;
-        let (literals, at) = self.literals.choose(PREDEFINED.literals, &counts.literals, front, at)?;
-        let (offset, at) = self.offset.choose(PREDEFINED.offset, &counts.offset, front, at)?;
+        let choose = Kind::choose;
+        let (literals, at) = choose(&mut self.literals, PREDEFINED.literals, &counts.literals, front, at)?;
+        let (offset, at) = choose(&mut self.offset, PREDEFINED.offset, &counts.offset, front, at)?;
         let (match_length, at) =
-            self.match_length.choose(PREDEFINED.match_length, &counts.match_length, front, at)?;
+            choose(&mut self.match_length, PREDEFINED.match_length, &counts.match_length, front, at)?;
         *front.get_mut(modes)? = (literals as u8) << 6 | (offset as u8) << 4 | (match_length as u8) << 2;
+        let table = Kind::table;
         let tables = Tables {
-            literals: self.literals.table(literals, PREDEFINED.literals),
-            match_length: self.match_length.table(match_length, PREDEFINED.match_length),
-            offset: self.offset.table(offset, PREDEFINED.offset),
+            literals: table(&self.literals, literals, PREDEFINED.literals),
+            match_length: table(&self.match_length, match_length, PREDEFINED.match_length),
+            offset: table(&self.offset, offset, PREDEFINED.offset),
         };
         sequences::encode(block.sequences.clone(), &tables, out, at)
     }
@@ -249,22 +251,24 @@ enum Mode {
 
 /// The table of a kind of codes.
 #[derive(Clone, Debug)]
-struct Kind<const N: usize> {
-    table: Table<N>,
+struct Kind<S: ?Sized = [Transform]> {
     /// It is what the block before used.
     is_known: bool,
+    table: Table<S>,
 }
 
-impl<const N: usize> Kind<N> {
-    const NEW: Self = Self { table: Table::NEW, is_known: false };
+impl<const N: usize> Kind<[Transform; N]> {
+    const NEW: Self = Self { is_known: false, table: Table::NEW };
+}
 
+impl Kind {
     /// Makes the table ready that is cheapest for codes of these counts. Writes its description, if it needs one,
     /// from byte `at` on; returns where it ends.
     #[inline(never)]
     fn choose(
         &mut self,
-        predefined: &Table<N>,
-        counts: &[u16; N],
+        predefined: &Table,
+        counts: &[u16],
         out: &mut [u8],
         at: usize,
     ) -> Option<(Mode, usize)> {
@@ -280,7 +284,7 @@ impl<const N: usize> Kind<N> {
                 return Some((self.used(best.0), at));
             }
             *out.get_mut(at)? = code as u8;
-            self.table = Table::NEW;
+            self.table.clear();
             self.is_known = false;
             return Some((Mode::Rle, at + 1));
         }
@@ -288,7 +292,7 @@ impl<const N: usize> Kind<N> {
             && let Some(end) = fitted.describe(out, at)
             && fitted.cost(counts) + ((end - at) << 11) as u32 <= best.1
         {
-            self.table.build(&fitted.of, fitted.accuracy);
+            fse::build(&mut self.table, &fitted.of, fitted.accuracy);
             return Some((self.used(Mode::Fse), end));
         }
         Some((self.used(best.0), at))
@@ -299,7 +303,7 @@ impl<const N: usize> Kind<N> {
         mode
     }
 
-    fn table<'a>(&'a self, mode: Mode, predefined: &'a Table<N>) -> &'a Table<N> {
+    fn table<'a>(&'a self, mode: Mode, predefined: &'a Table) -> &'a Table {
         if mode == Mode::Predefined { predefined } else { &self.table }
     }
 }

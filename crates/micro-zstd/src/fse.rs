@@ -15,95 +15,35 @@ pub(crate) struct Transform {
     next: i16,
 }
 
-/// An encoding table for the symbols below `SYMBOLS`.
+/// An encoding table. That of a known number of symbols holds an array; all code takes it as one that holds a
+/// slice.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<const SYMBOLS: usize> {
+pub(crate) struct Table<S: ?Sized = [Transform]> {
     pub(crate) accuracy: u32,
     /// The next states, of which each is 2^accuracy to 2^(accuracy + 1) - 1.
     next: [u8; STATES],
-    symbols: [Transform; SYMBOLS],
+    symbols: S,
 }
 
-impl<const SYMBOLS: usize> Table<SYMBOLS> {
-    /// A table that is not built yet, all zero.
+impl<const SYMBOLS: usize> Table<[Transform; SYMBOLS]> {
+    /// A table of one symbol, which takes no bits; all zero.
     pub(crate) const NEW: Self =
         Self { accuracy: 0, next: [0; STATES], symbols: [Transform { bits: 0, next: 0 }; SYMBOLS] };
 
     /// The table of a distribution, which may have symbols beyond: probabilities that sum up to 2^`accuracy`, where -1 stands for "less than 1".
     pub(crate) const fn of(distribution: &[i8], accuracy: u32) -> Self {
         let mut table = Self::NEW;
-        table.build(distribution, accuracy);
+        build(&mut table, distribution, accuracy);
         table
     }
+}
 
-    /// Builds the table of a distribution in place; see [`Self::of`].
-    // Indexes by masks and loop bounds only; loops are spelled out for const evaluation.
-    pub(crate) const fn build(&mut self, distribution: &[i8], accuracy: u32) {
-        let size = 1_usize << accuracy;
-        let mask = size - 1;
-        self.accuracy = accuracy;
-        // Spread the symbols as the decoder does. `next` holds them for now.
-        let mut spread = [0_u8; STATES];
-        let mut high = size;
-        let mut symbol = 0;
-        while symbol < distribution.len() {
-            if distribution[symbol] == -1 {
-                high -= 1;
-                spread[high & (STATES - 1)] = symbol as u8;
-            }
-            symbol += 1;
-        }
-        let step = (size >> 1) + (size >> 3) + 3;
-        let mut position = 0;
-        symbol = 0;
-        while symbol < distribution.len() {
-            let mut left = distribution[symbol];
-            while left > 0 {
-                spread[position & (STATES - 1)] = symbol as u8;
-                position = (position + step) & mask;
-                while position >= high {
-                    position = (position + step) & mask;
-                }
-                left -= 1;
-            }
-            symbol += 1;
-        }
-        // Where the states of each symbol begin in `next`; kept in `transforms` until all are placed.
-        let mut total = 0_i16;
-        symbol = 0;
-        while symbol < SYMBOLS && symbol < distribution.len() {
-            self.symbols[symbol].next = total;
-            let count = distribution[symbol];
-            total += if count == -1 { 1 } else { count as i16 };
-            symbol += 1;
-        }
-        let mut state = 0;
-        while state < size && state < STATES {
-            let symbol = spread[state] as usize;
-            if symbol < SYMBOLS {
-                let slot = self.symbols[symbol].next;
-                self.next[slot as usize & (STATES - 1)] = (size + state) as u8;
-                self.symbols[symbol].next = slot + 1;
-            }
-            state += 1;
-        }
-        symbol = 0;
-        while symbol < SYMBOLS && symbol < distribution.len() {
-            let count = match distribution[symbol] {
-                -1 => 1,
-                count => count as i16,
-            };
-            // `next` stands behind the symbol's states: the transform counts from `count` before them.
-            self.symbols[symbol].next -= 2 * count;
-            self.symbols[symbol].bits = if count <= 1 {
-                // A symbol that does not occur would need more bits than any other: see `cost`.
-                ((accuracy + 1 - count as u32) << 8) as u16 - size as u16
-            } else {
-                let most = accuracy - (count as u32 - 1).ilog2();
-                ((most << 8) - ((count as u32) << most)) as u16
-            };
-            symbol += 1;
-        }
+impl Table {
+    /// Makes it a table of one symbol, which takes no bits.
+    pub(crate) fn clear(&mut self) {
+        self.accuracy = 0;
+        self.next.fill(0);
+        self.symbols.fill(Transform { bits: 0, next: 0 });
     }
 
     #[inline(always)]
@@ -112,7 +52,7 @@ impl<const SYMBOLS: usize> Table<SYMBOLS> {
     }
 
     /// Bits in 1/256 that symbols of these counts take, about; `None` if one is not in the table.
-    pub(crate) fn cost(&self, counts: &[u16; SYMBOLS]) -> Option<u32> {
+    pub(crate) fn cost(&self, counts: &[u16]) -> Option<u32> {
         let size = 1 << self.accuracy;
         let mut cost = 0;
         for (transform, &count) in self.symbols.iter().zip(counts) {
@@ -146,6 +86,77 @@ impl<const SYMBOLS: usize> Table<SYMBOLS> {
     }
 }
 
+/// Builds the table of a distribution in place; see [`Table::of`].
+// Indexes by masks and loop bounds only; loops are spelled out for const evaluation.
+pub(crate) const fn build(table: &mut Table, distribution: &[i8], accuracy: u32) {
+    let size = 1_usize << accuracy;
+    let mask = size - 1;
+    let symbols = table.symbols.len();
+    table.accuracy = accuracy;
+    // Spread the symbols as the decoder does. `next` holds them for now.
+    let mut spread = [0_u8; STATES];
+    let mut high = size;
+    let mut symbol = 0;
+    while symbol < distribution.len() {
+        if distribution[symbol] == -1 {
+            high -= 1;
+            spread[high & (STATES - 1)] = symbol as u8;
+        }
+        symbol += 1;
+    }
+    let step = (size >> 1) + (size >> 3) + 3;
+    let mut position = 0;
+    symbol = 0;
+    while symbol < distribution.len() {
+        let mut left = distribution[symbol];
+        while left > 0 {
+            spread[position & (STATES - 1)] = symbol as u8;
+            position = (position + step) & mask;
+            while position >= high {
+                position = (position + step) & mask;
+            }
+            left -= 1;
+        }
+        symbol += 1;
+    }
+    // Where the states of each symbol begin in `next`; kept in `transforms` until all are placed.
+    let mut total = 0_i16;
+    symbol = 0;
+    while symbol < symbols && symbol < distribution.len() {
+        table.symbols[symbol].next = total;
+        let count = distribution[symbol];
+        total += if count == -1 { 1 } else { count as i16 };
+        symbol += 1;
+    }
+    let mut state = 0;
+    while state < size && state < STATES {
+        let symbol = spread[state] as usize;
+        if symbol < symbols {
+            let slot = table.symbols[symbol].next;
+            table.next[slot as usize & (STATES - 1)] = (size + state) as u8;
+            table.symbols[symbol].next = slot + 1;
+        }
+        state += 1;
+    }
+    symbol = 0;
+    while symbol < symbols && symbol < distribution.len() {
+        let count = match distribution[symbol] {
+            -1 => 1,
+            count => count as i16,
+        };
+        // `next` stands behind the symbol's states: the transform counts from `count` before them.
+        table.symbols[symbol].next -= 2 * count;
+        table.symbols[symbol].bits = if count <= 1 {
+            // A symbol that does not occur would need more bits than any other: see `cost`.
+            ((accuracy + 1 - count as u32) << 8) as u16 - size as u16
+        } else {
+            let most = accuracy - (count as u32 - 1).ilog2();
+            ((most << 8) - ((count as u32) << most)) as u16
+        };
+        symbol += 1;
+    }
+}
+
 /// The state of one of the interleaved encoders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State(u32);
@@ -153,7 +164,7 @@ pub(crate) struct State(u32);
 impl State {
     /// Writes the bits that lead the decoder from the next state to this one.
     #[inline(always)]
-    pub(crate) fn encode<const N: usize>(&mut self, table: &Table<N>, symbol: u8, writer: &mut BitWriter) {
+    pub(crate) fn encode(&mut self, table: &Table, symbol: u8, writer: &mut BitWriter) {
         let Transform { bits, next } = table.transform(symbol);
         let count = (self.0 + u32::from(bits)) >> 8;
         writer.add(self.0 & !(u32::MAX << (count & 31)), count);
@@ -161,7 +172,7 @@ impl State {
     }
 
     /// Writes the state that the decoder starts with.
-    pub(crate) fn finish<const N: usize>(self, table: &Table<N>, writer: &mut BitWriter) {
+    pub(crate) fn finish(self, table: &Table, writer: &mut BitWriter) {
         writer.add(self.0 & !(u32::MAX << (table.accuracy & 31)), table.accuracy);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bits::BitWriter;
 use crate::distribution::{Distribution, log2};
-use crate::fse::{State, Table};
+use crate::fse::{self, State, Table, Transform};
 
 /// The longest code that the format has.
 const LONGEST: u16 = 11;
@@ -40,27 +40,22 @@ impl Codes {
     /// cannot be done. Overwrites the counts.
     #[inline(never)]
     pub(crate) fn build(&mut self, counts: &mut Counts) -> bool {
-        let mut sorted = [0_u32; SYMBOLS];
-        let mut present = 0;
-        for (symbol, &count) in counts.iter().enumerate() {
-            if count > 0 {
-                sorted[present & (SYMBOLS - 1)] = u32::from(count) << 8 | symbol as u32;
-                present += 1;
-            }
+        let mut order = [0_u8; SYMBOLS];
+        let present = sort(counts, &mut order);
+        let Some(order) = order.get(..present).filter(|_| present > 1) else { return false };
+        // The counts in that order, for which the codes lend their room.
+        for (code, symbol) in self.codes.iter_mut().zip(order) {
+            *code = counts[usize::from(*symbol)];
         }
-        let Some(sorted) = sorted.get_mut(..present).filter(|_| present > 1) else { return false };
-        sort(sorted);
-        for (count, entry) in counts.iter_mut().zip(sorted.iter()) {
-            *count = (entry >> 8) as u16;
-        }
+        *counts = self.codes;
         code_lengths(counts, present);
         let lengths = counts;
         if !limit(lengths, present) {
             return false;
         }
         self.codes = [0; SYMBOLS];
-        for (entry, length) in sorted.iter().zip(lengths.iter()) {
-            self.codes[(entry & 0xFF) as usize] = *length;
+        for (symbol, length) in order.iter().zip(lengths.iter()) {
+            self.codes[usize::from(*symbol)] = *length;
         }
         // The longest codes come first, then those of a bit less; equal ones in the order of the bytes.
         let mut ranks = [0_u16; 16];
@@ -116,8 +111,9 @@ impl Codes {
         }
         let distribution = Distribution::fit(&counts, 6)?;
         let stream = distribution.describe(out, at + 1)?;
-        let mut table = Table::<WEIGHTS>::NEW;
-        table.build(&distribution.of, distribution.accuracy);
+        let mut table = Table::<[Transform; WEIGHTS]>::NEW;
+        let table: &mut Table = &mut table;
+        fse::build(table, &distribution.of, distribution.accuracy);
         let mut states: [Option<State>; 2] = [None; 2];
         let mut writer = BitWriter::new(stream);
         for (index, code) in codes.iter().enumerate().rev() {
@@ -125,15 +121,15 @@ impl Codes {
             let state = &mut states[index & 1];
             match state {
                 None => *state = Some(table.first(weight)),
-                Some(state) => state.encode(&table, weight, &mut writer),
+                Some(state) => state.encode(table, weight, &mut writer),
             }
             if !writer.flush(out) {
                 return None;
             }
         }
         let [Some(first), Some(second)] = states else { return None };
-        second.finish(&table, &mut writer);
-        first.finish(&table, &mut writer);
+        second.finish(table, &mut writer);
+        first.finish(table, &mut writer);
         let end = writer.finish(out)?;
         let size = end - at - 1;
         *out.get_mut(at)? = size as u8;
@@ -174,25 +170,40 @@ pub(crate) fn ideal_cost(counts: &Counts, total: u32) -> (u32, u32) {
     (cost >> 8, different)
 }
 
-/// Sorts in ascending order, in the way of Shell.
-fn sort(entries: &mut [u32]) {
-    for gap in [132, 57, 23, 10, 4, 1] {
-        for start in gap..entries.len() {
-            let Some(&entry) = entries.get(start) else { return };
-            let mut at = start;
-            while let Some(before) = at.checked_sub(gap)
-                && let Some(&other) = entries.get(before)
-                && other > entry
-                && let Some(slot) = entries.get_mut(at)
-            {
-                *slot = other;
-                at = before;
-            }
-            if let Some(slot) = entries.get_mut(at) {
-                *slot = entry;
-            }
+/// Fills `order` with the bytes that occur, rarest first; returns how many there are.
+fn sort(counts: &Counts, order: &mut [u8; SYMBOLS]) -> usize {
+    const DIGITS: u32 = 6;
+    const BUCKETS: usize = 1 << DIGITS;
+    let mut present = 0;
+    for (symbol, _) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        order[present & (SYMBOLS - 1)] = symbol as u8;
+        present += 1;
+    }
+    // By the low digit of the counts, then by the high one; what is beyond is just frequent.
+    for digit in 0..2 {
+        let bucket = |symbol: u8| {
+            let count = usize::from(counts[usize::from(symbol)]).min(BUCKETS * BUCKETS - 1);
+            count >> (digit * DIGITS) & (BUCKETS - 1)
+        };
+        let before = *order;
+        let before = before.get(..present).unwrap_or_default();
+        let mut places = [0_u16; BUCKETS];
+        for symbol in before {
+            places[bucket(*symbol)] += 1;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            let first = next;
+            next += *place;
+            *place = first;
+        }
+        for symbol in before {
+            let place = &mut places[bucket(*symbol)];
+            order[usize::from(*place) & (SYMBOLS - 1)] = *symbol;
+            *place += 1;
         }
     }
+    present
 }
 
 /// Replaces the first `count` entries, counts in ascending order, by the lengths of their codes. Works in place,

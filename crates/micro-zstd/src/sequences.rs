@@ -1,7 +1,7 @@
 //! The sequences of a zstd block: literals to copy, then a match (RFC 8878, section 3.1.1.3.2).
 
 use crate::bits::{BitWriter, highest_bit};
-use crate::fse::Table;
+use crate::fse::{Table, Transform};
 
 /// The shortest match that the format has.
 pub(crate) const MIN_MATCH: usize = 3;
@@ -199,18 +199,18 @@ static MATCH_CODE: [u8; 128] = codes(&MATCH_BITS);
 
 /// The tables of the three kinds of codes.
 pub(crate) struct Tables<'a> {
-    pub(crate) literals: &'a Table<LITERALS_CODES>,
-    pub(crate) match_length: &'a Table<MATCH_CODES>,
-    pub(crate) offset: &'a Table<OFFSET_CODES>,
+    pub(crate) literals: &'a Table,
+    pub(crate) match_length: &'a Table,
+    pub(crate) offset: &'a Table,
 }
 
 /// The tables of the format's default distributions.
 pub(crate) static PREDEFINED: Tables<'static> =
     Tables { literals: &LITERALS_TABLE, match_length: &MATCH_TABLE, offset: &OFFSET_TABLE };
 
-static LITERALS_TABLE: Table<LITERALS_CODES> = Table::of(&LITERALS_DEFAULT, 6);
-static MATCH_TABLE: Table<MATCH_CODES> = Table::of(&MATCH_DEFAULT, 6);
-static OFFSET_TABLE: Table<OFFSET_CODES> = Table::of(&OFFSET_DEFAULT, 5);
+static LITERALS_TABLE: Table<[Transform; LITERALS_CODES]> = Table::of(&LITERALS_DEFAULT, 6);
+static MATCH_TABLE: Table<[Transform; MATCH_CODES]> = Table::of(&MATCH_DEFAULT, 6);
+static OFFSET_TABLE: Table<[Transform; OFFSET_CODES]> = Table::of(&OFFSET_DEFAULT, 5);
 
 const LITERALS_DEFAULT: [i8; LITERALS_CODES] = [
     4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1,
