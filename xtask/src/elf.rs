@@ -1,7 +1,7 @@
 //! What linked programs tell: how large their sections are, and where panics in them start.
 
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result};
 use object::read::elf::ElfFile32;
@@ -34,9 +34,24 @@ pub(crate) fn sizes(program: &Path) -> Result<Sizes> {
     Ok(Sizes { flash: sum([".text", ".rodata"]), ram: sum([".data", ".bss"]) })
 }
 
+/// A place in the source.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column } = self;
+        write!(f, "{file}:{line}:{column}")
+    }
+}
+
 /// The places in the source that a program names: where its panics start. A `core::panic::Location` lies in the
 /// read-only data as four words: address and length of the file's name, line, column.
-pub(crate) fn locations(program: &Path) -> Result<Vec<String>> {
+pub(crate) fn locations(program: &Path) -> Result<Vec<Location>> {
     let bytes = fs::read(program)?;
     let elf = ElfFile32::<object::Endianness>::parse(&*bytes)?;
     let mut found = Vec::new();
@@ -50,7 +65,7 @@ pub(crate) fn locations(program: &Path) -> Result<Vec<String>> {
         for window in words.windows(4) {
             let [address, length, line, column] = *window else { continue };
             if let Some(file) = text(address, length).filter(|file| file.ends_with(".rs")) {
-                found.push(format!("{file}:{line}:{column}"));
+                found.push(Location { file: file.to_owned(), line, column });
             }
         }
     }

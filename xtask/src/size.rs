@@ -63,7 +63,7 @@ fn programs() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in paths::root().join("firmware/bare/src/bin").read_dir()? {
         let name = entry?.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if !["empty", "no_panic", "self_test"].contains(&name.as_str()) {
+        if !["empty", "no_panic", "no_panic_async", "self_test"].contains(&name.as_str()) {
             names.push(name);
         }
     }

@@ -81,6 +81,8 @@ pub enum Error<E> {
     Record(RecordError),
     /// The sink failed; the recording takes no more.
     Io(E),
+    /// The sink took no byte of those it was given, or says that it took more; the recording takes no more.
+    Stalled,
 }
 
 impl<E: fmt::Display> fmt::Display for Error<E> {
@@ -88,11 +90,37 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
         match self {
             Self::Record(error) => error.fmt(f),
             Self::Io(error) => error.fmt(f),
+            Self::Stalled => f.write_str("the sink takes nothing"),
         }
     }
 }
 
 impl<E: core::error::Error> core::error::Error for Error<E> {}
+
+/// Writes all of `bytes`; unlike [`embedded_io::Write::write_all`] without a panic, whatever the sink does.
+fn write_all<W: embedded_io::Write>(out: &mut W, mut bytes: &[u8]) -> Result<(), Error<W::Error>> {
+    while !bytes.is_empty() {
+        let written = out.write(bytes).map_err(Error::Io)?;
+        bytes = rest(bytes, written)?;
+    }
+    Ok(())
+}
+
+/// [`write_all`] for an asynchronous sink.
+async fn write_all_async<W: embedded_io_async::Write>(
+    out: &mut W,
+    mut bytes: &[u8],
+) -> Result<(), Error<W::Error>> {
+    while !bytes.is_empty() {
+        let written = out.write(bytes).await.map_err(Error::Io)?;
+        bytes = rest(bytes, written)?;
+    }
+    Ok(())
+}
+
+fn rest<E>(bytes: &[u8], written: usize) -> Result<&[u8], Error<E>> {
+    bytes.get(written..).filter(|_| written != 0).ok_or(Error::Stalled)
+}
 
 /// A recording into `out`, which is an [`embedded_io::Write`] or, for the calls that end in `_async`, an
 /// [`embedded_io_async::Write`].
@@ -120,7 +148,7 @@ where
         mut out: W,
     ) -> Result<Self, Error<W::Error>> {
         let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
-        out.write_all(&Recorder::HEADER).map_err(Error::Io)?;
+        write_all(&mut out, &Recorder::HEADER)?;
         Ok(Self { recorder, out })
     }
 
@@ -131,7 +159,7 @@ where
     pub fn push<T: Sample>(&mut self, stream: Stream<T>, elements: &[T]) -> Result<(), Error<W::Error>> {
         let mut pieces = self.recorder.push(stream, elements).map_err(Error::Record)?;
         while let Some(piece) = pieces.next() {
-            self.out.write_all(piece).map_err(Error::Io)?;
+            write_all(&mut self.out, piece)?;
         }
         Ok(())
     }
@@ -144,7 +172,7 @@ where
         let Self { recorder, mut out } = self;
         let mut pieces = recorder.finish().map_err(Error::Record)?;
         while let Some(piece) = pieces.next() {
-            out.write_all(piece).map_err(Error::Io)?;
+            write_all(&mut out, piece)?;
         }
         out.flush().map_err(Error::Io)?;
         Ok(out)
@@ -168,7 +196,7 @@ where
         mut out: W,
     ) -> Result<Self, Error<W::Error>> {
         let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
-        out.write_all(&Recorder::HEADER).await.map_err(Error::Io)?;
+        write_all_async(&mut out, &Recorder::HEADER).await?;
         Ok(Self { recorder, out })
     }
 
@@ -183,7 +211,7 @@ where
     ) -> Result<(), Error<W::Error>> {
         let mut pieces = self.recorder.push(stream, elements).map_err(Error::Record)?;
         while let Some(piece) = pieces.next() {
-            self.out.write_all(piece).await.map_err(Error::Io)?;
+            write_all_async(&mut self.out, piece).await?;
         }
         Ok(())
     }
@@ -196,7 +224,7 @@ where
         let Self { recorder, mut out } = self;
         let mut pieces = recorder.finish().map_err(Error::Record)?;
         while let Some(piece) = pieces.next() {
-            out.write_all(piece).await.map_err(Error::Io)?;
+            write_all_async(&mut out, piece).await?;
         }
         out.flush().await.map_err(Error::Io)?;
         Ok(out)

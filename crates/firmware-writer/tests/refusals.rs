@@ -25,7 +25,7 @@ static SINGLE: Schema = Schema::new(Entity::int(8).data(FAST.def()));
 fn refused<T>(result: Result<T, Error<SinkFull>>) -> RecordError {
     match result {
         Err(Error::Record(error)) => error,
-        Err(Error::Io(_)) => panic!("the sink failed"),
+        Err(Error::Io(_) | Error::Stalled) => panic!("the sink failed"),
         Ok(_) => panic!("was not refused"),
     }
 }
@@ -134,6 +134,34 @@ fn a_failed_write_poisons_and_keeps_what_was_written() {
         }
         assert_ne!(memory.state(), State::Finished);
         assert_eq!(sink.bytes, whole[..room]);
+    }
+}
+
+/// Takes this many bytes of each write, says the sink.
+struct Odd(usize);
+
+impl embedded_io::ErrorType for Odd {
+    type Error = core::convert::Infallible;
+}
+
+impl embedded_io::Write for Odd {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
+        Ok(if bytes.len() == 8 { 8 } else { self.0 })
+    }
+
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_that_takes_nothing_or_too_much_is_an_error() {
+    for taken in [0, 5001, usize::MAX] {
+        let mut memory = Memory::<Store<64>, 1, 64>::new(Store::new());
+        let schema = Schema::new(Entity::int(8).data(FAST.uncompressed().def()));
+        let mut recording = Recording::start(&mut memory, &schema, Odd(taken)).unwrap();
+        assert_eq!(recording.push(FAST.uncompressed(), &[1; 5000]), Err(Error::Stalled));
+        assert_eq!(recording.finish().map(drop), Err(Error::Record(RecordError::Poisoned)));
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! - `no_panic` calls every public function of the crates for microcontrollers. It links only if no panic can be
 //!   reached, for the panic handler calls a function that does not exist.
+//! - `no_panic_async` does the same for the asynchronous calls, as far as that can be.
 //! - `self_test` shows that this check can fail: it panics on purpose, and must not link.
 //! - `empty`, and the others, whose size over that of `empty` is what a crate costs.
 //!
 //! A program defines `extern "C" fn _start() -> !`, and hides its arguments from the optimiser by `black_box`.
 #![no_std]
+
+pub mod recordings;
 
 use core::hint::black_box;
 use core::panic::PanicInfo;

@@ -63,7 +63,7 @@ pub fn count(work: impl FnOnce()) -> u64 {
 
 /// Prints a figure that `cargo xtask` holds against `ci/budgets.toml`. Such lines are no part of the expected
 /// output: a new compiler may change them.
-pub fn report(name: &str, value: impl fmt::Display) {
+pub fn report(name: impl fmt::Display, value: impl fmt::Display) {
     semihosting::println!("measured {name} = {value}");
 }
 

@@ -25,13 +25,16 @@ pub fn deepest() -> usize {
     end - start - 4 * untouched
 }
 
+/// What [`repaint`] leaves alone below the stack pointer: the compiler may read it before it makes its own frame.
+const MARGIN: usize = 128;
+
 /// Forgets how deep the stack went before; returns how many bytes of it are in use now.
 #[inline(never)]
 pub fn repaint() -> usize {
     let here = cortex_m::register::msp::read() as usize;
     let Range { start, end } = bounds();
-    for at in (start..here).step_by(4) {
-        // SAFETY: words below the stack pointer hold nothing; no interrupt is enabled that would push there.
+    for at in (start..here - MARGIN).step_by(4) {
+        // SAFETY: words so far below the stack pointer hold nothing; no interrupt is enabled that would push there.
         unsafe { (at as *mut u32).write_volatile(STACK_PAINT_VALUE) };
     }
     end - here

@@ -195,15 +195,15 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
 
     fn string(&mut self, text: &str) {
         self.put("\"");
-        for part in text.as_bytes().split_inclusive(|&byte| needs_escape(byte)) {
-            match part.split_last() {
-                Some((&last, plain)) if needs_escape(last) => {
-                    self.window.put(plain);
-                    let hex = |digit: u8| if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
-                    self.window.put(&[b'\\', b'u', b'0', b'0', hex(last >> 4), hex(last & 15)]);
-                }
-                _ => self.window.put(part),
-            }
+        let mut rest = text.as_bytes();
+        loop {
+            let length = rest.iter().position(|&byte| needs_escape(byte)).unwrap_or(rest.len());
+            let (plain, from) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            self.window.put(plain);
+            let Some((&byte, after)) = from.split_first() else { break };
+            let hex = |digit: u8| if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+            self.window.put(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]);
+            rest = after;
         }
         self.put("\"");
     }

@@ -2,6 +2,7 @@
 #![no_std]
 #![no_main]
 
+mod firmware_writer;
 mod micro_zstd;
 
 use bare as _;
@@ -9,6 +10,7 @@ use bare as _;
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
     micro_zstd::all();
+    firmware_writer::all();
     loop {
         core::hint::spin_loop();
     }
