@@ -24,12 +24,12 @@ type Budgets = BTreeMap<String, BTreeMap<String, f64>>;
 const HEADER: &str = "\
 # What each figure that `cargo xtask qemu-test` and `cargo xtask size` measure may at most be, by board. The tests fail
 # when a figure passes its budget, or has none. `--tighten` writes budgets for new figures, and lowers those that a
-# figure has fallen below by more than its margin (2 %); to raise one, edit it here, and say why in the commit.
+# figure has fallen below by more than its margin (10 %); to raise one, edit it here, and say why in the commit.
 ";
 
-/// A figure may rise by this factor before it passes a budget that was made from it, so that another patch release
-/// of the compiler does not fail the tests.
-const MARGIN: f64 = 1.02;
+/// A figure may rise by this factor before it passes a budget that was made from it, so that another release of
+/// the compiler does not fail the tests.
+const MARGIN: f64 = 1.1;
 
 fn path() -> PathBuf {
     paths::root().join("ci/budgets.toml")
@@ -87,7 +87,7 @@ fn stale(figures: &[Figure], budgets: &Budgets, is_measured: fn(&str) -> bool) -
 
 fn tightened(budgets: &mut Budgets, figures: &[Figure]) {
     for Figure { name, board, value } in figures {
-        let new = round_up(value * MARGIN);
+        let new = with_margin(*value);
         let limits = budgets.entry(name.clone()).or_default();
         let limit = limits.entry((*board).to_owned()).or_insert(new);
         // What passes its budget stays so: only a hand raises one.
@@ -95,9 +95,10 @@ fn tightened(budgets: &mut Budgets, figures: &[Figure]) {
     }
 }
 
-/// To whole bytes, or to hundredths where that is coarse.
-fn round_up(value: f64) -> f64 {
-    if value >= 100.0 { value.ceil() } else { (value * 100.0).ceil() / 100.0 }
+/// Whole where the figure is, else in hundredths.
+fn with_margin(value: f64) -> f64 {
+    let raised = value * MARGIN;
+    if value.fract() == 0.0 { raised.ceil() } else { (raised * 100.0).ceil() / 100.0 }
 }
 
 fn render(budgets: &Budgets) -> Result<String> {
@@ -150,14 +151,14 @@ mod tests {
 
     #[test]
     fn tightening_lowers_and_never_raises() {
-        for (limit, value, expected) in [(500.0, 100.0, 102.0), (101.0, 100.0, 101.0), (50.0, 100.0, 50.0)] {
+        for (limit, value, expected) in [(500.0, 100.0, 111.0), (101.0, 100.0, 101.0), (50.0, 100.0, 50.0)] {
             let mut budgets = budget(limit);
             tightened(&mut budgets, &[figure(value)]);
             assert_eq!(budgets, budget(expected));
         }
         let mut new = Budgets::new();
         tightened(&mut new, &[figure(4.871)]);
-        assert_eq!(new, budget(4.97));
+        assert_eq!(new, budget(5.36));
         assert_eq!(toml::from_str::<Budgets>(&render(&new).unwrap()).unwrap(), new);
     }
 }

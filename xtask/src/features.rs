@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::boards::BOARDS;
 use crate::test::Outcome;
-use crate::thumb::Toolchain;
+use crate::thumb::{Profile, Toolchain};
 use crate::{paths, process};
 
 /// The crates whose features are combined.
@@ -36,7 +36,7 @@ pub(crate) fn host() -> Result<Outcome> {
 pub(crate) fn thumb(toolchain: &Toolchain) -> Result<Outcome> {
     for board in &BOARDS {
         for (package, features) in ON_TARGETS {
-            let mut command = toolchain.build(board.target);
+            let mut command = toolchain.build(board.target, Profile::Release);
             command.args(["--quiet", "--package", package, "--no-default-features", "--features", features]);
             process::run(command.current_dir(paths::root()))?;
         }

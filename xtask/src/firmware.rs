@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::boards::{self, BOARDS, Board};
-use crate::thumb::Toolchain;
+use crate::thumb::{Profile, Toolchain};
 use crate::{paths, process};
 
 /// A program, `firmware/src/bin/NAME.rs`.
@@ -20,6 +20,8 @@ pub(crate) struct Program {
     pub(crate) inputs: BTreeMap<String, String>,
     /// The exit code it must end with.
     pub(crate) exit: i32,
+    /// How it is optimised: it runs with each.
+    pub(crate) profiles: Vec<Profile>,
 }
 
 /// An entry of `[package.metadata.programs]`.
@@ -29,6 +31,7 @@ struct Entry {
     boards: Option<Vec<String>>,
     inputs: BTreeMap<String, String>,
     exit: i32,
+    profiles: Vec<Profile>,
 }
 
 /// The folder of the programs and their expected output.
@@ -66,19 +69,27 @@ fn entries() -> Result<BTreeMap<String, Entry>> {
 }
 
 fn program(name: String, entry: Entry) -> Result<Program> {
-    let Entry { boards, inputs, exit } = entry;
+    let Entry { boards, inputs, exit, mut profiles } = entry;
+    if profiles.is_empty() {
+        profiles.push(Profile::default());
+    }
     let boards = match boards {
         None => BOARDS.iter().collect(),
         Some(names) => names.iter().map(|name| boards::find(name)).collect::<Result<_>>()?,
     };
-    Ok(Program { name, boards, inputs, exit })
+    Ok(Program { name, boards, inputs, exit, profiles })
 }
 
 /// Builds the programs for the board's target; returns the folder they lie in.
-pub(crate) fn build(toolchain: &Toolchain, board: &Board, names: &[&str]) -> Result<PathBuf> {
-    let mut command = toolchain.build(board.target);
+pub(crate) fn build(
+    toolchain: &Toolchain,
+    board: &Board,
+    profile: Profile,
+    names: &[&str],
+) -> Result<PathBuf> {
+    let mut command = toolchain.build(board.target, profile);
     command.args(["--quiet", "--package", "firmware"]);
     command.args(names.iter().flat_map(|name| ["--bin", name]));
     process::run(&mut command)?;
-    Ok(toolchain.release_dir(board.target))
+    Ok(toolchain.program_dir(board.target, profile))
 }

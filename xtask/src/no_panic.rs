@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::boards::{BOARDS, Board};
 use crate::elf::{self, Location};
-use crate::thumb::Toolchain;
+use crate::thumb::{Profile, Toolchain};
 use crate::{paths, process, setup};
 
 /// The function that the panic handler calls.
@@ -70,7 +70,7 @@ fn check_the_check(toolchain: &Toolchain, board: &Board) -> Result<()> {
 }
 
 fn build(toolchain: &Toolchain, board: &Board, program: &str, features: &[&str]) -> Command {
-    let mut command = toolchain.build(board.target);
+    let mut command = toolchain.build(board.target, Profile::Release);
     command.args(["--quiet", "--package", "bare", "--bin", program, "--features", &features.join(",")]);
     command
 }
@@ -99,7 +99,7 @@ fn locations(
 ) -> Result<Vec<Location>> {
     let features: Vec<_> = features.iter().copied().chain(["find-panics"]).collect();
     process::run(&mut build(toolchain, board, program, &features))?;
-    elf::locations(&toolchain.release_dir(board.target).join(program))
+    elf::locations(&toolchain.program_dir(board.target, Profile::Release).join(program))
 }
 
 fn culprits(toolchain: &Toolchain, board: &Board, program: &str, found: &[Location]) -> String {
@@ -112,6 +112,6 @@ fn culprits(toolchain: &Toolchain, board: &Board, program: &str, found: &[Locati
          with the feature find-panics of firmware/bare, and look for the caller.",
         board.target,
         found.join("\n    "),
-        toolchain.release_dir(board.target).join(program).display(),
+        toolchain.program_dir(board.target, Profile::Release).join(program).display(),
     )
 }

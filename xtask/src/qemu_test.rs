@@ -3,7 +3,7 @@
 //! The expected output of `NAME.rs` is `NAME.out`, or `NAME.BOARD.out` where a board's differs for a reason.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use lexopt::{Arg, ValueExt};
@@ -12,7 +12,7 @@ use similar::TextDiff;
 use crate::boards::{self, BOARDS, Board};
 use crate::budgets::{self, Figure};
 use crate::firmware::{self, Program};
-use crate::thumb::Toolchain;
+use crate::thumb::{Profile, Toolchain};
 use crate::{inputs, paths, qemu, setup, size};
 
 /// Lines that start so hold figures, which the budgets judge.
@@ -54,33 +54,19 @@ pub(crate) fn run_all(toolchain: &Toolchain) -> Result<()> {
 
 fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
     let programs = wanted(options)?;
-    let (mut passed, mut failures, mut figures) = (0, Vec::new(), Vec::new());
+    let mut results = Results::default();
     for board in BOARDS.iter().filter(|board| options.board.is_none_or(|only| only == *board)) {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             programs.iter().partition(|program| program.boards.contains(&board));
         for program in elsewhere {
             println!("{} on {}: not for this board", program.name, board.name);
         }
-        if here.is_empty() {
-            continue;
-        }
-        let names: Vec<_> = here.iter().map(|program| program.name.as_str()).collect();
-        let dir = firmware::build(toolchain, board, &names)?;
-        for program in here {
-            let at = format!("{} on {}", program.name, board.name);
-            match test(program, board, dir.join(&program.name), options.bless) {
-                Ok(tested) => {
-                    println!("{at}: {}", tested.verdict);
-                    figures.extend(tested.figures);
-                    passed += 1;
-                }
-                Err(error) => {
-                    println!("{at}: FAILED");
-                    failures.push(format!("{at}: {error:#}"));
-                }
-            }
+        for profile in Profile::ALL {
+            let programs = here.iter().copied().filter(|program| program.profiles.contains(&profile));
+            results.add_all(toolchain, board, profile, &programs.collect::<Vec<_>>(), options.bless)?;
         }
     }
+    let Results { passed, failures, mut figures } = results;
     for failure in &failures {
         println!("\n{failure}");
     }
@@ -94,6 +80,48 @@ fn run(toolchain: &Toolchain, options: &Options) -> Result<()> {
         bail!("{} runs in QEMU failed", failures.len());
     }
     within
+}
+
+/// What came of all programs so far.
+#[derive(Default)]
+struct Results {
+    passed: usize,
+    failures: Vec<String>,
+    figures: Vec<Figure>,
+}
+
+impl Results {
+    /// Builds and runs the programs on the board.
+    fn add_all(
+        &mut self,
+        toolchain: &Toolchain,
+        board: &'static Board,
+        profile: Profile,
+        programs: &[&Program],
+        bless: bool,
+    ) -> Result<()> {
+        if programs.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = programs.iter().map(|program| program.name.as_str()).collect();
+        let dir = firmware::build(toolchain, board, profile, &names)?;
+        for program in programs {
+            let at = format!("{} on {}{}", program.name, board.name, profile.label());
+            match test(program, board, &dir.join(&program.name), bless) {
+                Ok(Tested { verdict, figures }) => {
+                    println!("{at}: {verdict}");
+                    self.passed += 1;
+                    let label = |figure: Figure| Figure { name: figure.name + profile.label(), ..figure };
+                    self.figures.extend(figures.into_iter().map(label));
+                }
+                Err(error) => {
+                    println!("{at}: FAILED");
+                    self.failures.push(format!("{at}: {error:#}"));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn wanted(options: &Options) -> Result<Vec<Program>> {
@@ -111,13 +139,13 @@ fn wanted(options: &Options) -> Result<Vec<Program>> {
 }
 
 /// Runs one program on one board, and says how it fared.
-fn test(program: &Program, board: &'static Board, binary: PathBuf, bless: bool) -> Result<Tested> {
+fn test(program: &Program, board: &'static Board, binary: &Path, bless: bool) -> Result<Tested> {
     let dir = paths::target().join("qemu").join(format!("{}.{}", program.name, board.name));
     fs::create_dir_all(&dir)?;
     for (name, source) in &program.inputs {
         fs::write(dir.join(name), inputs::bytes(source)?).with_context(|| format!("{name}, an input"))?;
     }
-    let ended = qemu::run(board, &binary, &dir)?;
+    let ended = qemu::run(board, binary, &dir)?;
     let printed = ended.stdout.replace("\r\n", "\n");
     let context = || format!("printed:\n{printed}{}", ended.stderr);
     let status = ended.status.context("it did not end in time").with_context(context)?;

@@ -3,10 +3,10 @@
 use anyhow::{Result, ensure};
 use lexopt::Arg;
 
-use crate::boards::BOARDS;
+use crate::boards::{BOARDS, Board};
 use crate::budgets::{self, Figure};
 use crate::elf::{self, Sizes};
-use crate::thumb::Toolchain;
+use crate::thumb::{Profile, Toolchain};
 use crate::{paths, process, setup};
 
 /// The first words of the figures' names.
@@ -33,29 +33,40 @@ pub(crate) fn run(toolchain: &Toolchain, tighten: bool) -> Result<()> {
     let names = programs()?;
     let mut figures = Vec::new();
     for board in &BOARDS {
-        let mut command = toolchain.build(board.target);
-        command.args(["--quiet", "--package", "bare", "--bin", "empty"]);
-        command.args(names.iter().flat_map(|name| ["--bin", name]));
-        process::run(&mut command)?;
-        let dir = toolchain.release_dir(board.target);
-        let empty = elf::sizes(&dir.join("empty"))?;
-        for name in &names {
-            let Sizes { flash, ram } = elf::sizes(&dir.join(name))?;
-            ensure!(
-                flash > empty.flash,
-                "{name} is no larger than the empty program: its work was optimised away"
-            );
-            for (kind, size) in [(FLASH, flash - empty.flash), (RAM, ram.saturating_sub(empty.ram))] {
-                figures.push(Figure {
-                    name: format!("{kind}, {name}"),
-                    board: board.name,
-                    value: size as f64,
-                });
-            }
+        for profile in Profile::ALL {
+            figures.extend(measure(toolchain, board, profile, &names)?);
         }
     }
     figures.sort_by(|a, b| a.name.cmp(&b.name));
     budgets::judge(&figures, Some(is_figure), tighten)
+}
+
+fn measure(
+    toolchain: &Toolchain,
+    board: &'static Board,
+    profile: Profile,
+    names: &[String],
+) -> Result<Vec<Figure>> {
+    let mut command = toolchain.build(board.target, profile);
+    command.args(["--quiet", "--package", "bare", "--bin", "empty"]);
+    command.args(names.iter().flat_map(|name| ["--bin", name]));
+    process::run(&mut command)?;
+    let dir = toolchain.program_dir(board.target, profile);
+    let empty = elf::sizes(&dir.join("empty"))?;
+    let mut figures = Vec::new();
+    for name in names {
+        let Sizes { flash, ram } = elf::sizes(&dir.join(name))?;
+        ensure!(
+            flash > empty.flash,
+            "{name} is no larger than the empty program: its work was optimised away"
+        );
+        let mut add = |name, size| figures.push(Figure { name, board: board.name, value: size as f64 });
+        add(format!("{FLASH}, {name}{}", profile.label()), flash - empty.flash);
+        if profile == Profile::Release {
+            add(format!("{RAM}, {name}"), ram.saturating_sub(empty.ram));
+        }
+    }
+    Ok(figures)
 }
 
 /// The programs that are measured: all but the empty one and those of the panic check.

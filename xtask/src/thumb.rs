@@ -8,9 +8,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
 use crate::boards::BOARDS;
 use crate::{paths, process};
+
+/// How the programs are optimised: a profile of `firmware/Cargo.toml`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Profile {
+    /// For speed.
+    #[default]
+    Release,
+    /// For size.
+    Small,
+}
+
+impl Profile {
+    pub(crate) const ALL: [Self; 2] = [Self::Release, Self::Small];
+
+    /// The name of the profile, and of the folder of what it makes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Small => "small",
+        }
+    }
+
+    /// What is told with a figure.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Release => "",
+            Self::Small => ", opt-level s",
+        }
+    }
+}
 
 /// A toolchain for the thumb targets.
 pub(crate) enum Toolchain {
@@ -39,8 +71,8 @@ impl Toolchain {
         ready.then_some(Self::Debian { linker })
     }
 
-    /// Builds for `target` in the workspace `firmware/`: `cargo build --release --target TARGET`.
-    pub(crate) fn build(&self, target: &str) -> Command {
+    /// Builds for `target` in the workspace `firmware/`: `cargo build --profile PROFILE --target TARGET`.
+    pub(crate) fn build(&self, target: &str, profile: Profile) -> Command {
         let mut command = match self {
             Self::Own => process::cargo(["build"]),
             Self::Debian { linker } => {
@@ -54,7 +86,10 @@ impl Toolchain {
                 command
             }
         };
-        command.args(["--release", "--target", target]).arg("--target-dir").arg(self.target_dir());
+        command
+            .args(["--profile", profile.name(), "--target", target])
+            .arg("--target-dir")
+            .arg(self.target_dir());
         command.current_dir(paths::root().join("firmware"));
         command
     }
@@ -68,9 +103,9 @@ impl Toolchain {
         }
     }
 
-    /// The folder of the release programs for `target`.
-    pub(crate) fn release_dir(&self, target: &str) -> PathBuf {
-        self.target_dir().join(target).join("release")
+    /// The folder of the programs for `target`.
+    pub(crate) fn program_dir(&self, target: &str, profile: Profile) -> PathBuf {
+        self.target_dir().join(target).join(profile.name())
     }
 }
 
