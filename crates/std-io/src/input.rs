@@ -118,6 +118,15 @@ impl Input {
         matches!(self.0, Storage::Map(_))
     }
 
+    /// All bytes, where they are in memory: for what borrows from them.
+    #[must_use]
+    pub fn mapped(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Storage::Map(map) => Some(map),
+            Storage::Ranges { .. } => None,
+        }
+    }
+
     /// Runs a reader: calls `step` until it stops asking for bytes.
     ///
     /// # Errors

@@ -15,11 +15,14 @@ mod fetch;
 mod input;
 mod izs;
 mod map;
+mod new_file;
 mod overview;
 mod segments;
+mod stards;
 
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
 pub use input::{Access, Input};
 pub use izs::{IzsFile, IzsStream};
 pub use overview::{Basis, Extent, Overview, Trace};
+pub use stards::{StardsArray, StardsFile, StardsWriter};

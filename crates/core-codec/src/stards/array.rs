@@ -181,13 +181,12 @@ impl Array {
     /// As [`read_vec`](Self::read_vec).
     pub fn view<'a, T: Element, S: Source + ?Sized>(&self, source: &'a S) -> Poll<Option<&'a [T]>> {
         let content = self.typed::<T>()?;
-        let ranges = content.stored_ranges();
-        let contiguous = ranges.len() <= 1 && content.compression == Compression::None;
-        if !contiguous || cfg!(target_endian = "big") {
-            return Ok(None);
+        match content.plain_range() {
+            Some(range) if cfg!(target_endian = "little") => {
+                Ok(bytemuck::try_cast_slice(source.bytes(range)?).ok())
+            }
+            _ => Ok(None),
         }
-        let bytes = source.bytes(ranges.first().cloned().unwrap_or(0..0))?;
-        Ok(bytemuck::try_cast_slice(bytes).ok())
     }
 
     /// The content, when its elements are of type `T`.
@@ -299,6 +298,19 @@ impl Content {
     #[must_use]
     pub fn stored_ranges(&self) -> Vec<Range<u64>> {
         merge(self.blocks.iter().map(|block| block.stored.clone()))
+    }
+
+    /// Where the payload stands as it is: nothing is compressed, and the blocks follow each other.
+    #[must_use]
+    pub fn plain_range(&self) -> Option<Range<u64>> {
+        let follow = |pair: &[Block]| pair[0].stored.end == pair[1].stored.start;
+        if self.compression != Compression::None || !self.blocks.windows(2).all(follow) {
+            return None;
+        }
+        match (self.blocks.first(), self.blocks.last()) {
+            (Some(first), Some(last)) => Some(first.stored.start..last.stored.end),
+            _ => Some(0..0),
+        }
     }
 
     /// Decodes the block `index` into `out`; byte planes stay planes.

@@ -1,0 +1,210 @@
+//! Whole arrays on all cores, and arrays that are larger than memory part by part.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytemuck::cast_slice_mut;
+use core_codec::codec::shuffle::unshuffle;
+use core_codec::source::{Source, complete};
+use core_codec::stards::{Block, Content, DataType, Element, Tensor};
+use core_codec::{ErrorKind, limits};
+use rayon::prelude::*;
+
+use super::StardsArray;
+use crate::error::Error;
+
+/// Stored bytes that are fetched together where there is no memory map.
+const FETCH_BATCH: u64 = 16 << 20;
+
+/// Bytes of elements that a thread joins from their planes at a time, or copies.
+const PART: usize = 1 << 20;
+
+impl<'a> StardsArray<'a> {
+    /// All of its numbers, in row-major order, decoded on all cores.
+    ///
+    /// # Errors
+    /// When they are not of type `T`, do not fit in memory, or cannot be read.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>, Error> {
+        let content = self.array.typed::<T>()?;
+        let len = limits::check("elements", content.elements(), usize::MAX as u64)
+            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
+        let mut values = vec![T::zeroed(); len];
+        self.read_into(&mut values)?;
+        Ok(values)
+    }
+
+    /// All of its numbers, in row-major order, into `out`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when `out` has another length.
+    pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<(), Error> {
+        let content = self.array.typed::<T>()?;
+        let (expected, found) = (content.elements(), out.len() as u64);
+        if expected != found {
+            let kind = ErrorKind::Mismatch { what: "elements of the buffer", expected, found };
+            return Err(core_codec::Error::new("array data", kind).item(self.array.name()).into());
+        }
+        self.payload_into(content, cast_slice_mut(out))?;
+        if cfg!(target_endian = "big") {
+            out.iter_mut().for_each(|value| *value = value.swap_le());
+        }
+        Ok(())
+    }
+
+    /// All of it, of any type.
+    ///
+    /// # Errors
+    /// When it does not fit in memory or cannot be read.
+    pub fn tensor(&self) -> Result<Tensor, Error> {
+        let content = self.array.content()?;
+        if content.dtype() == DataType::String {
+            return self.file.input.run(|source| self.array.read(source));
+        }
+        let len = limits::check("bytes of an array", content.payload_len(), usize::MAX as u64)
+            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
+        let mut bytes = vec![0; len];
+        self.payload_into(content, &mut bytes)?;
+        Ok(Tensor::new(content.dtype(), self.array.shape(), bytes)?)
+    }
+
+    /// Its numbers where they stand in the memory map: nothing is copied. `None` when they are compressed, not
+    /// aligned for `T`, or the file is not mapped.
+    ///
+    /// # Errors
+    /// When they are not of type `T`.
+    pub fn view<T: Element>(&self) -> Result<Option<&'a [T]>, Error> {
+        match self.file.input.mapped() {
+            Some(map) => Ok(complete(self.array.view(map))?),
+            None => Ok(None),
+        }
+    }
+
+    /// Hands over all elements, part after part, as the bytes that a digest is made of. Of numbers, memory holds
+    /// 4 MiB at a time, or one block (of byte planes, one of each plane) when that is more; strings are read whole.
+    ///
+    /// # Errors
+    /// Data that cannot be read, and those of `part`.
+    pub fn for_each_part<E: From<Error>>(
+        &self,
+        mut part: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let content = self.array.content().map_err(Error::from)?;
+        let Some(size) = content.dtype().size() else { return part(self.tensor()?.bytes()) };
+        let all = content.elements();
+        let step = self.part_elements(content, size as u64);
+        let mut bytes = Vec::new();
+        let mut start = 0;
+        while start < all {
+            let end = all.min(start.saturating_add(step));
+            bytes.resize((end - start) as usize * size, 0);
+            self.elements_into(content, start..end, &mut bytes)?;
+            part(&bytes)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Elements of a part: whole blocks, so that few are decoded twice.
+    fn part_elements(&self, content: &Content, size: u64) -> u64 {
+        const TARGET: u64 = 4 << 20;
+        let block = content.block_size().clamp(1, 1 << 30);
+        match content.planes() {
+            // A block is a part of one byte of its elements.
+            Some(_) => (TARGET / size / block).max(1) * block,
+            None => ((TARGET / block).max(1) * block / size).max(1),
+        }
+    }
+
+    /// A run of elements as little-endian bytes.
+    fn elements_into(&self, content: &Content, elements: Range<u64>, out: &mut [u8]) -> Result<(), Error> {
+        if elements == (0..content.elements()) {
+            return self.payload_into(content, out);
+        }
+        // Parts of the part on all cores.
+        let size = content.dtype().size().unwrap_or(1) as u64;
+        let blocks = content.block_size().clamp(1, 1 << 30);
+        let step = match content.planes() {
+            Some(_) => blocks,
+            None => blocks.div_ceil(size),
+        };
+        let step = step.max(PART as u64 / size);
+        out.par_chunks_mut((step * size) as usize).enumerate().try_for_each(|(index, out)| {
+            let start = elements.start + index as u64 * step;
+            let end = start + out.len() as u64 / size;
+            self.file.input.run(|source| content.read_elements(source, start..end, out))
+        })
+    }
+
+    fn payload_into(&self, content: &Content, out: &mut [u8]) -> Result<(), Error> {
+        match content.planes() {
+            None => self.decode(content, out),
+            Some(width) => {
+                let mut planes = vec![0; out.len()];
+                self.decode(content, &mut planes)?;
+                let part = PART / width;
+                out.par_chunks_mut(part * width).enumerate().for_each(|(index, out)| {
+                    unshuffle(&planes, width, index * part, out);
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Decodes all blocks, byte planes as planes.
+    fn decode(&self, content: &Content, mut out: &mut [u8]) -> Result<(), Error> {
+        if let (Some(map), Some(range)) = (self.file.input.mapped(), content.plain_range()) {
+            let stored = complete(Source::bytes(map, range))?;
+            let parts = out.par_chunks_mut(PART).zip(stored.par_chunks(PART));
+            parts.for_each(|(out, stored)| out.copy_from_slice(stored));
+            return Ok(());
+        }
+        for batch in batches(content.blocks(), self.file.input.is_map()) {
+            let stored = self.stored(&content.blocks()[batch.clone()])?;
+            let mut parts = Vec::with_capacity(batch.len());
+            for (index, stored) in batch.zip(stored) {
+                let block = &content.blocks()[index].payload;
+                let (part, rest) = out.split_at_mut((block.end - block.start) as usize);
+                parts.push((index, stored, part));
+                out = rest;
+            }
+            parts
+                .into_par_iter()
+                .try_for_each(|(index, stored, part)| content.decode_block(index, &stored, part))?;
+        }
+        Ok(())
+    }
+
+    /// The stored bytes of some blocks.
+    fn stored(&self, blocks: &[Block]) -> Result<Vec<Cow<'a, [u8]>>, Error> {
+        let input = &self.file.input;
+        if let Some(map) = input.mapped() {
+            let stored = |block: &Block| Ok(complete(Source::bytes(map, block.stored.clone()))?.into());
+            return blocks.iter().map(stored).collect();
+        }
+        input.run(|source| {
+            let ranges: Vec<Range<u64>> = blocks.iter().map(|block| block.stored.clone()).collect();
+            source.request(&ranges)?;
+            ranges.into_iter().map(|range| Ok(source.bytes(range)?.to_vec().into())).collect()
+        })
+    }
+}
+
+/// Blocks that are handled together: all of a map, and a bounded number of stored bytes where they are fetched.
+fn batches(blocks: &[Block], mapped: bool) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    let mut bytes = 0u64;
+    for (index, block) in blocks.iter().enumerate() {
+        let len = block.stored.end - block.stored.start;
+        match batches.last_mut() {
+            Some(batch) if mapped || bytes.saturating_add(len) <= FETCH_BATCH => {
+                batch.end = index + 1;
+                bytes = bytes.saturating_add(len);
+            }
+            _ => {
+                batches.push(index..index + 1);
+                bytes = len;
+            }
+        }
+    }
+    batches
+}

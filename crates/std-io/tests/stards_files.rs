@@ -1,0 +1,168 @@
+//! StarDS on disk: parallel reading and writing, updates, arrays in pieces.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use core_codec::Limits;
+use core_codec::stards::{BASE_LAYER, Compression, DataType, Draft, DraftArray, Slice, Storage, Tensor};
+use proptest::prelude::*;
+use std_io::{Access, Error, Input, StardsFile, StardsWriter};
+
+fn ways(path: &Path) -> [StardsFile; 2] {
+    [Access::Map, Access::Read].map(|access| {
+        let input = Input::open(path, access).unwrap().with_cache(1 << 16);
+        StardsFile::from_input(input, &Limits::default()).unwrap()
+    })
+}
+
+fn bytes(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|i| ((i / 5) as u8).wrapping_mul(3).wrapping_add(seed)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_way_of_writing_gives_the_same_file(
+        dtype in prop::sample::select(&DataType::ALL[..10]),
+        compression in prop::sample::select(&Compression::ALL[..]),
+        count in 0u64..5000,
+        block_size in prop_oneof![Just(None), (40u64..9000).prop_map(Some)],
+        piece in 1usize..4000,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.stards");
+        let storage = Storage { block_size, ..compression.into() };
+        let payload = bytes(count as usize * dtype.size().unwrap(), 7);
+        let mut draft = Draft::new();
+        draft.put_bytes(BASE_LAYER, "x", dtype, &[count], &payload, storage).unwrap();
+        draft.put(BASE_LAYER, "text", "after", storage).unwrap();
+        StardsWriter::new(&draft).save(&path).unwrap();
+        let saved = fs::read(&path).unwrap();
+        prop_assert_eq!(&saved, &draft.to_bytes(&[][..]).unwrap());
+
+        draft.put_pieces(BASE_LAYER, "x", dtype, &[count], storage).unwrap();
+        let supply = |_: &DraftArray, sink: &mut dyn Write| {
+            payload.chunks(piece).try_for_each(|piece| sink.write_all(piece)).map_err(Error::from)
+        };
+        StardsWriter::new(&draft).save_with(&path, supply).unwrap();
+        prop_assert_eq!(&fs::read(&path).unwrap(), &saved);
+
+        for file in ways(&path) {
+            let array = file.array(BASE_LAYER, "x").unwrap();
+            prop_assert_eq!(array.tensor().unwrap().into_bytes(), payload.clone());
+            let mut parts = Vec::new();
+            array.for_each_part(|part| { parts.extend_from_slice(part); Ok::<_, Error>(()) }).unwrap();
+            prop_assert_eq!(&parts, &payload);
+            let copy = file.draft().unwrap();
+            let copied = folder.path().join("copy.stards");
+            StardsWriter::new(&copy).original(&file).save(&copied).unwrap();
+            prop_assert_eq!(&fs::read(&copied).unwrap(), &saved);
+        }
+    }
+}
+
+/// More than one part and more than one batch, each codec.
+#[test]
+fn large_arrays_go_through_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<f64> = (0..600_000).map(|i| f64::from(i % 1000).sqrt()).collect();
+    for compression in [Compression::None, Compression::Lz4, Compression::Lz4Shuffle] {
+        let path = folder.path().join("x.stards");
+        let mut draft = Draft::new();
+        draft
+            .put_slice(
+                BASE_LAYER,
+                "x",
+                &[600, 1000],
+                &values,
+                Storage { block_size: Some(1 << 18), ..compression.into() },
+            )
+            .unwrap();
+        StardsWriter::new(&draft).save(&path).unwrap();
+        for file in ways(&path) {
+            let array = file.array(BASE_LAYER, "x").unwrap();
+            assert_eq!(array.read::<f64>().unwrap(), values);
+            let (mut parts, mut count) = (Vec::new(), 0);
+            array
+                .for_each_part(|part| {
+                    count += 1;
+                    assert!(part.len() <= 5 << 20);
+                    parts.extend_from_slice(part);
+                    Ok::<_, Error>(())
+                })
+                .unwrap();
+            assert_eq!(count, 2);
+            assert!(parts == Tensor::array(&[600_000], &values).unwrap().bytes());
+            let row = array.slice(&[Slice::Index(-1)]).unwrap();
+            assert_eq!(row.to_vec::<f64>().unwrap(), values[599_000..]);
+            if let Some(view) = array.view::<f64>().unwrap() {
+                assert!(file.input().is_map() && compression == Compression::None);
+                assert_eq!(view, values);
+            } else {
+                assert!(!file.input().is_map() || compression != Compression::None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_is_updated_in_its_own_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.stards");
+    let mut draft = Draft::new();
+    draft.add_layer("a").unwrap();
+    draft.put(BASE_LAYER, "kept", &[1i32, 2, 3][..], Compression::Gzip).unwrap();
+    draft.put(BASE_LAYER, "gone", &[4u8; 5000][..], Compression::None).unwrap();
+    draft.put("a", "kept", "text", Compression::Lz4).unwrap();
+    draft.set_metadata("a", "unit", "m").unwrap();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let before = fs::metadata(&path).unwrap().len();
+
+    let file = StardsFile::open(&path).unwrap();
+    let untouched = fs::read(&path).unwrap();
+    let mut draft = file.draft().unwrap();
+    assert!(draft.remove(BASE_LAYER, "gone"));
+    draft.put("a", "new", 1.5f32, Compression::None).unwrap();
+    draft.set_metadata("a", "unit", "km").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), untouched);
+    StardsWriter::new(&draft).original(&file).save(&path).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < before - 4900);
+
+    let file = StardsFile::open(&path).unwrap();
+    assert_eq!(file.verify().unwrap(), []);
+    assert_eq!(file.array(BASE_LAYER, "kept").unwrap().read::<i32>().unwrap(), [1, 2, 3]);
+    assert_eq!(file.array("a", "kept").unwrap().tensor().unwrap(), "text".into());
+    assert_eq!(file.array("a", "new").unwrap().read::<f32>().unwrap(), [1.5]);
+    assert!(file.array(BASE_LAYER, "gone").is_err());
+    assert_eq!(file.metadata("a").unwrap()[0].value.clone().unwrap(), "km".into());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_failure_leaves_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.stards");
+    fs::write(&path, "something else").unwrap();
+    // What is no StarDS file is refused and stays as it is.
+    assert!(StardsFile::open(&path).is_err());
+    let mut draft = Draft::new();
+    draft.put_pieces(BASE_LAYER, "x", DataType::Uint16, &[1000], Compression::Lz4).unwrap();
+    assert!(StardsWriter::new(&draft).save(&path).is_err());
+    for (compression, len) in [
+        (Compression::Lz4, 1999),
+        (Compression::Lz4, 2001),
+        (Compression::Lz4Shuffle, 0),
+        (Compression::None, 2001),
+    ] {
+        draft.put_pieces(BASE_LAYER, "x", DataType::Uint16, &[1000], compression).unwrap();
+        let supply =
+            |_: &DraftArray, sink: &mut dyn Write| sink.write_all(&bytes(len, 1)).map_err(Error::from);
+        assert!(StardsWriter::new(&draft).save_with(&path, supply).is_err());
+    }
+    let supply = |_: &DraftArray, _: &mut dyn Write| Err(Error::from(io::Error::other("no data")));
+    assert_eq!(StardsWriter::new(&draft).save_with(&path, supply).unwrap_err().to_string(), "no data");
+    assert_eq!(fs::read(&path).unwrap(), b"something else");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
