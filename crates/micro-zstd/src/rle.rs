@@ -2,7 +2,7 @@
 
 use crate::checksum::{Checksum, NoChecksum};
 use crate::frame::{self, BLOCK_HEADER, BLOCK_MAX, BlockType, CHECKSUM, HEADER_MAX};
-use crate::run::{next_run, run_length};
+use crate::run::{copy_to_run, run_length};
 use crate::{Encoded, FrameEncoder};
 
 /// Stores runs of one byte as RLE blocks of four bytes, for up to 128 KiB of content each, and the rest as raw
@@ -87,17 +87,6 @@ impl<const N: usize, C: Checksum> Rle<N, C> {
         self.buffer.get_mut(self.len..Self::ROOM).unwrap_or_default()
     }
 
-    /// Copies bytes from the front of `bytes` to a raw block, and returns how many the buffer had room for.
-    fn put_raw(&mut self, bytes: &[u8]) -> usize {
-        let room = self.raw_room();
-        let bytes = bytes.get(..room.len()).unwrap_or(bytes);
-        if let Some(room) = room.get_mut(..bytes.len()) {
-            room.copy_from_slice(bytes);
-        }
-        self.len += bytes.len();
-        bytes.len()
-    }
-
     /// Gives the pending run to a block. False if the buffer is full: flush it and call again.
     fn settle(&mut self, last: bool) -> bool {
         if self.run >= if self.raw.is_some() { LONG } else { SHORT } {
@@ -134,12 +123,12 @@ impl<const N: usize, C: Checksum> Rle<N, C> {
         let mut rest = bytes;
         let mut byte = first;
         if self.raw.is_some() || bytes.get(..SHORT).is_some_and(|front| front != [first; SHORT]) {
-            let stretch = bytes.get(..next_run(bytes)).unwrap_or_default();
-            taken = self.put_raw(stretch);
-            rest = bytes.get(stretch.len()..).unwrap_or_default();
-            if taken < stretch.len() {
-                return taken;
-            }
+            let room = self.raw_room();
+            // What the buffer has no room for is looked at later, once.
+            let seen = bytes.get(..room.len() + 1).unwrap_or(bytes);
+            taken = copy_to_run(seen, room);
+            self.len += taken;
+            rest = bytes.get(taken..).unwrap_or_default();
             byte = *rest.first().unwrap_or(&0);
         }
         self.byte = byte;

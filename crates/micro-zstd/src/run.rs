@@ -20,23 +20,54 @@ pub(crate) fn run_length_back(bytes: &[u8], byte: u8) -> usize {
     bytes.iter().rev().take_while(|found| **found == byte).count()
 }
 
-/// Where the first run of at least eight bytes starts, or else the run that ends `bytes`: what stands before is
-/// final, whatever follows `bytes`.
-pub(crate) fn next_run(bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks::<4>();
-    for (index, word) in words.iter().enumerate() {
-        // A run of seven bytes or more fills one of the words.
-        let value = u32::from_le_bytes(*word);
-        if value == value.rotate_left(8) {
-            let (before, from) = bytes.split_at_checked(index * 4).unwrap_or_default();
-            let back = run_length_back(before, word[0]);
-            let run = back + from.iter().take(8).take_while(|found| **found == word[0]).count();
-            if run >= 8 || run == back + from.len() {
-                return before.len() - back;
+/// Copies bytes up to the first run of at least eight bytes, or else to the run that ends `from`: what stands
+/// before is final, whatever follows. Returns how many those are; `to` has room for them, and may be written
+/// behind them too.
+pub(crate) fn copy_to_run(from: &[u8], to: &mut [u8]) -> usize {
+    // A run of eight fills a word and the first byte of the next. Of most data, to look at every fourth byte is
+    // enough to know that there is none. And where words must be loaded a byte at a time, as on targets that
+    // are strict about alignment, the copy costs least along with that.
+    let (groups, _) = from.as_chunks::<16>();
+    let (rooms, _) = to.as_chunks_mut::<16>();
+    let (mut start, mut before) = (0, None);
+    let mut found = None;
+    for (room, group) in rooms.iter_mut().zip(groups) {
+        let &[a, a1, _, _, b, b1, _, _, c, c1, _, _, d, d1, _, _] = group;
+        if before == Some(a) || a == b && a == a1 || b == c && b == b1 || c == d && c == c1 {
+            found = run_among(from, start, 16);
+            if found.is_some() {
+                break;
+            }
+        }
+        *room = *group;
+        before = (d == d1).then_some(d);
+        start += 16;
+    }
+    let end = || from.len() - from.last().map_or(0, |last| run_length_back(from, *last));
+    let end = found.or_else(|| run_among(from, start, from.len() - start)).unwrap_or_else(end);
+    let rest = from.get(start..end).unwrap_or_default();
+    for (to, from) in to.get_mut(start..).unwrap_or_default().iter_mut().zip(rest) {
+        *to = *from;
+    }
+    end
+}
+
+/// Where the first run of at least eight bytes starts that fills one of the words from `start` on, for `len`
+/// bytes, or the word before.
+#[inline(never)]
+fn run_among(bytes: &[u8], start: usize, len: usize) -> Option<usize> {
+    let start = start.saturating_sub(4);
+    let (words, _) = bytes.get(start..)?.as_chunks::<4>();
+    for (index, &[first, second, third, fourth]) in words.iter().take(len / 4 + 1).enumerate() {
+        if first == second && first == third && first == fourth {
+            let (before, from) = bytes.split_at_checked(start + index * 4)?;
+            let back = run_length_back(before, first);
+            if back + from.iter().take(8).take_while(|found| **found == first).count() >= 8 {
+                return Some(before.len() - back);
             }
         }
     }
-    bytes.len() - bytes.last().map_or(0, |last| run_length_back(bytes, *last))
+    None
 }
 
 /// How many bytes `a` and `b` have in common at the front.
@@ -84,16 +115,28 @@ mod tests {
     }
 
     #[test]
-    fn the_first_long_run_is_found_wherever_it_stands() {
+    fn copies_up_to_the_first_long_run_wherever_it_stands() {
         for start in 0..40 {
             for len in 1..24 {
                 let mut bytes: [u8; 64] = core::array::from_fn(|i| 0x80 | i as u8);
                 bytes[start..start + len].fill(1);
+                let check = |from: &[u8], room: usize, expected: usize| {
+                    let mut to = [0; 64];
+                    assert_eq!(
+                        copy_to_run(from, &mut to[..room]),
+                        expected,
+                        "{len} at {start} of {}",
+                        from.len()
+                    );
+                    assert_eq!(to[..expected], from[..expected]);
+                };
                 let expected = if len >= 8 { start } else { 63 };
-                assert_eq!(next_run(&bytes), expected, "{len} at {start}");
-                assert_eq!(next_run(&bytes[..start + len]), start, "{len} at {start}, at the end");
+                check(&bytes, 64, expected);
+                check(&bytes, 63, expected);
+                check(&bytes[..start + len], 64, start);
+                check(&bytes[..start + len], start, start);
             }
         }
-        assert_eq!(next_run(&[]), 0);
+        assert_eq!(copy_to_run(&[], &mut []), 0);
     }
 }

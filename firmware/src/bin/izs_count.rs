@@ -110,7 +110,7 @@ fn count<T: FromBytes, E: FrameEncoder, const LOG: usize>(
 }
 
 static mut NONE: Memory<Store<32>, 1, 0> = Memory::new(Store::new());
-static mut RLE: Memory<Rle<256>, 1, 64> = Memory::new(Rle::new());
+static mut RLE: Memory<Rle<512>, 1, 64> = Memory::new(Rle::new());
 
 #[board::entry]
 fn main() -> ! {

@@ -15,18 +15,28 @@ pub(super) struct Placed {
     pub(super) end: u64,
 }
 
+/// Finds the place of a stream by its number.
+pub(super) type Place<'p> = &'p dyn Fn(u8) -> Placed;
+
 /// Length in bytes of the JSON.
-pub(super) fn length(schema: &Schema<'_>, place: impl Fn(u8) -> Placed) -> u32 {
-    let mut window = Window { skip: usize::MAX, seen: 0, len: 0, buf: &mut [] };
-    Emitter { window: &mut window, dialect: schema.dialect, place }.schema(schema);
-    window.seen
+pub(super) fn length(schema: &Schema<'_>, place: Place<'_>) -> u32 {
+    emit(schema, place, usize::MAX, &mut []).seen
 }
 
 /// Fills `buf` with the JSON from byte `at` on, and returns how much of it was filled.
-pub(super) fn window(schema: &Schema<'_>, place: impl Fn(u8) -> Placed, at: u32, buf: &mut [u8]) -> usize {
-    let mut window = Window { skip: at as usize, seen: 0, len: 0, buf };
-    Emitter { window: &mut window, dialect: schema.dialect, place }.schema(schema);
-    window.len
+pub(super) fn window(schema: &Schema<'_>, place: Place<'_>, at: u32, buf: &mut [u8]) -> usize {
+    emit(schema, place, at as usize, buf).len
+}
+
+// Nothing here is generic, and little is inlined: a recording runs it once, and flash is short.
+#[inline(never)]
+fn emit<'b>(schema: &Schema<'_>, place: Place<'_>, skip: usize, buf: &'b mut [u8]) -> Window<'b> {
+    let window = Window { skip, seen: 0, len: 0, buf };
+    let mut emitter = Emitter { window, dialect: schema.dialect, place };
+    emitter.put("{\"entity\":");
+    emitter.entity(&schema.root);
+    emitter.put("}");
+    emitter.window
 }
 
 struct Window<'b> {
@@ -37,6 +47,7 @@ struct Window<'b> {
 }
 
 impl Window<'_> {
+    #[inline(never)]
     fn put(&mut self, text: &[u8]) {
         self.seen = self.seen.saturating_add(text.len() as u32);
         let Some(text) = text.get(self.skip..) else {
@@ -52,21 +63,15 @@ impl Window<'_> {
     }
 }
 
-struct Emitter<'w, 'b, F> {
-    window: &'w mut Window<'b>,
+struct Emitter<'p, 'b> {
+    window: Window<'b>,
     dialect: Dialect,
-    place: F,
+    place: Place<'p>,
 }
 
-impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
+impl Emitter<'_, '_> {
     fn put(&mut self, text: &str) {
         self.window.put(text.as_bytes());
-    }
-
-    fn schema(&mut self, schema: &Schema<'_>) {
-        self.put("{\"entity\":");
-        self.entity(&schema.root);
-        self.put("}");
     }
 
     fn entity(&mut self, entity: &Entity<'_>) {
@@ -89,6 +94,7 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
         self.put("}");
     }
 
+    #[inline(never)]
     fn kind(&mut self, kind: &Kind<'_>) {
         match *kind {
             Kind::Group { children } | Kind::BitStruct { children } => {
@@ -132,6 +138,7 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
         }
     }
 
+    #[inline(never)]
     fn attribute(&mut self, value: &Attribute<'_>) {
         match *value {
             Attribute::Bool(true) => self.put("true"),
@@ -149,6 +156,7 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
     }
 
     /// A stream descriptor (specification, "Schema").
+    #[inline(never)]
     fn descriptor(&mut self, stream: &StreamDef) {
         let Placed { index_offset, index_size, end } = (self.place)(stream.id);
         self.put("{\"element\":\"");
@@ -168,6 +176,7 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
         self.put("}");
     }
 
+    #[inline(never)]
     fn key(&mut self, name: &str) {
         self.put(",");
         self.string(name);
@@ -193,6 +202,7 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
         }
     }
 
+    #[inline(never)]
     fn string(&mut self, text: &str) {
         self.put("\"");
         let mut rest = text.as_bytes();
@@ -225,19 +235,33 @@ impl<F: Fn(u8) -> Placed> Emitter<'_, '_, F> {
         self.integer(value.unsigned_abs());
     }
 
-    fn integer(&mut self, mut value: u64) {
+    #[inline(never)]
+    fn integer(&mut self, value: u64) {
         let mut digits = [0; 20];
+        let mut limbs = [value, value >> 16, value >> 32, value >> 48].map(|limb| limb as u16);
         let mut used = 0;
         for digit in digits.iter_mut().rev() {
-            *digit = b'0' + (value % 10) as u8;
-            value /= 10;
+            *digit = b'0' + divide_by_ten(&mut limbs);
             used += 1;
-            if value == 0 {
+            if limbs == [0; 4] {
                 break;
             }
         }
         self.window.put(digits.get(digits.len() - used..).unwrap_or_default());
     }
+}
+
+/// Divides a number in limbs of 16 bits, lowest first, and returns the remainder. The division of a `u64` would
+/// take a kilobyte of flash on a 32-bit target.
+#[inline(never)]
+fn divide_by_ten(limbs: &mut [u16; 4]) -> u8 {
+    let mut rest = 0;
+    for limb in limbs.iter_mut().rev() {
+        let value = rest << 16 | u32::from(*limb);
+        *limb = (value / 10) as u16;
+        rest = value % 10;
+    }
+    rest as u8
 }
 
 /// Quote, backslash and control characters cannot stand in a JSON string.

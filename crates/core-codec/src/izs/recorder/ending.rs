@@ -136,7 +136,7 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
     /// section 3.1.1.1: single segment, four bytes of content size).
     fn schema_header(&mut self) -> usize {
         let start = self.memory.position;
-        let length = json::length(self.schema, |stream| self.memory.placed(stream));
+        let length = json::length(self.schema, &|stream| self.memory.placed(stream));
         self.step = Step::Schema { start, length, at: 0 };
         let [a, b, c, d] = length.to_le_bytes();
         self.put(&[0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000, a, b, c, d])
@@ -146,7 +146,7 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
     fn schema_block(&mut self, start: u64, length: u32, at: u32) -> usize {
         let mut scratch = [0; SCRATCH];
         let [a, b, c, text @ ..] = &mut scratch;
-        let size = json::window(self.schema, |stream| self.memory.placed(stream), at, text);
+        let size = json::window(self.schema, &|stream| self.memory.placed(stream), at, text);
         let next = at.saturating_add(size as u32);
         let is_last = next >= length || size == 0;
         [*a, *b, *c, _] = ((size as u32) << 3 | u32::from(is_last)).to_le_bytes();
@@ -189,7 +189,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
 
     fn entry_at(&self, cursor: &mut Cursor) -> Option<Entry> {
         if !self.is_regular() {
-            let (entry, next) = self.log.entry(cursor.at, Self::OWNERS)?;
+            let (entry, next) = self.log.entry(cursor.at, Self::OWNER_BITS)?;
             cursor.at = next;
             return Some(entry);
         }

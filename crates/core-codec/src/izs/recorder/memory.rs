@@ -4,7 +4,7 @@ use micro_zstd::{Encoded, FrameEncoder};
 
 use super::RecordError;
 use super::gap::{ClosedBlock, Gap, NoGap};
-use crate::izs::block_log::{BlockLog, Entry, entry_len};
+use crate::izs::block_log::{BlockLog, Entry, entry_len, owner_bits};
 use crate::izs::json::Placed;
 use crate::izs::raw::{Compression, Element, HEADER, INDEX_ENTRY_LEN};
 use crate::izs::schema::{MIN_BLOCK, Schema, SchemaError, StreamDef};
@@ -171,7 +171,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
     Memory<E, STREAMS, LOG, STAGE, G>
 {
     /// Owners of log entries: the streams, and the gaps where there are any.
-    pub(super) const OWNERS: u8 = STREAMS as u8 + (G::MAX > 0) as u8;
+    pub(super) const OWNER_BITS: u32 = owner_bits(STREAMS as u8 + (G::MAX > 0) as u8);
 
     /// Whether the blocks can be placed by arithmetic, without a log.
     pub(super) fn is_regular(&self) -> bool {
@@ -233,13 +233,13 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         if self.is_regular() {
             return Ok(());
         }
-        let gap = if G::MAX == 0 { 0 } else { entry_len(u64::from(G::MAX), Self::OWNERS) };
+        let gap = if G::MAX == 0 { 0 } else { entry_len(u64::from(G::MAX), Self::OWNER_BITS) };
         let mut needed = 0u64;
         for state in &self.streams {
             let added = if state.def.id == stream { count } else { 0 };
             let blocks = state.blocks_of(state.elements.saturating_add(added));
             let pending = blocks.saturating_sub(u64::from(state.blocks));
-            let entry = entry_len(E::max_output(state.def.block_bytes()), Self::OWNERS) + gap;
+            let entry = entry_len(E::max_output(state.def.block_bytes()), Self::OWNER_BITS) + gap;
             needed = needed.saturating_add(pending.saturating_mul(entry as u64));
             if blocks > u64::from(u32::MAX) {
                 return Err(RecordError::LogFull);
@@ -370,7 +370,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         }
         if !regular {
             let size = if implied { 0 } else { block.stored };
-            self.log.push(Entry { owner: block.stream, size }, Self::OWNERS);
+            self.log.push(Entry { owner: block.stream, size }, Self::OWNER_BITS);
         }
         self.wire = if G::MAX == 0 { Wire::Free } else { Wire::Gap(closed) };
         &[]
@@ -381,7 +381,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         let record = self.gap.record(closed);
         let record = record.get(..G::MAX as usize).unwrap_or(record);
         if !record.is_empty() {
-            self.log.push(Entry { owner: STREAMS as u8, size: record.len() as u32 }, Self::OWNERS);
+            self.log.push(Entry { owner: STREAMS as u8, size: record.len() as u32 }, Self::OWNER_BITS);
             self.position = self.position.wrapping_add(record.len() as u64);
         }
         record
