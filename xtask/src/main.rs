@@ -3,6 +3,8 @@
 mod bench;
 mod boards;
 mod budgets;
+mod capture;
+mod demo;
 mod deny;
 mod elf;
 mod features;
@@ -35,6 +37,7 @@ struct Task {
 
 const TASKS: &[Task] = &[
     task("setup", "", setup::task, "installs what the other tasks need: the thumb targets and QEMU"),
+    task("demo", "", demo::task, "shows the main job: a microcontroller records, the host reads"),
     task("test", "", test::task, "runs every check of the project"),
     task(
         "qemu-test",

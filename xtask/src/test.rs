@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::thumb::Toolchain;
-use crate::{deny, features, host, msrv, no_panic, qemu_test, setup, size};
+use crate::{demo, deny, features, host, msrv, no_panic, qemu_test, setup, size};
 
 /// How a step ended that did not fail.
 pub(crate) enum Outcome {
@@ -34,6 +34,7 @@ const STEPS: &[Step] = &[
     Step { name: "no panic", run: |toolchain| done(no_panic::run(toolchain)) },
     Step { name: "programs in QEMU", run: |toolchain| done(qemu_test::run_all(toolchain)) },
     Step { name: "flash and RAM", run: |toolchain| done(size::run(toolchain, false)) },
+    Step { name: "demo", run: |toolchain| done(demo::run(toolchain)) },
     Step { name: "oldest Rust", run: |_| msrv::run() },
     Step { name: "licences", run: |_| deny::run() },
 ];
