@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::Sample;
 use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Target};
 use core_codec::izs::reader::{self, Block, Izs, StreamReader};
+use core_codec::izs::{Element, Sample};
 use core_codec::{Limits, limits};
 
 use crate::error::Error;
@@ -263,4 +263,13 @@ impl<'a> IzsStream<'a> {
         };
         blocks.iter().take_while(fits).count().max(1)
     }
+}
+
+/// Little-endian elements as numbers.
+pub fn numbers(element: Element, bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(element.size().into()).map(|element| {
+        let mut wide = [0; 8];
+        wide[..element.len()].copy_from_slice(element);
+        u64::from_le_bytes(wide)
+    })
 }

@@ -17,12 +17,13 @@ mod izs;
 mod map;
 mod new_file;
 mod overview;
+mod rows;
 mod segments;
 mod stards;
 
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
 pub use input::{Access, Input};
-pub use izs::{IzsFile, IzsStream};
+pub use izs::{IzsFile, IzsStream, numbers};
 pub use overview::{Basis, Extent, Overview, Trace};
 pub use stards::{StardsArray, StardsFile, StardsWriter};

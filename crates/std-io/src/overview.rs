@@ -6,7 +6,7 @@ use core_codec::izs::Element;
 use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, StreamId, Summary};
 
 use crate::error::Error;
-use crate::izs::{IzsFile, IzsStream};
+use crate::izs::{IzsFile, IzsStream, numbers};
 
 /// Elements that stand for a column, where there are too many to read.
 const SAMPLE: u64 = 4096;
@@ -199,15 +199,6 @@ fn serves(summary: &Summary, fields: &[Field]) -> bool {
         "range" => fields.iter().all(|field| field.position == 0 && number(field)),
         _ => false,
     }
-}
-
-/// Values of `element` bytes as numbers.
-fn numbers(element: Element, bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks_exact(element.size().into()).map(|element| {
-        let mut wide = [0; 8];
-        wide[..element.len()].copy_from_slice(element);
-        u64::from_le_bytes(wide)
-    })
 }
 
 /// A field's value on a number line.

@@ -1,21 +1,18 @@
-//! The values of one stream.
+//! The values of one item.
 
 use std::io::Write;
+use std::ops::Range;
 
 use anyhow::Context as _;
-use core_codec::izs::Element;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Role, Schema, StreamId, Target};
-use std_io::IzsFile;
+use core_codec::ErrorKind;
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Role, Schema, StreamId, Target, Value};
+use std_io::{Error, IzsFile, numbers};
 
 use crate::args::{CatFormat, Span};
 use crate::output;
 
-/// What `cat` prints: a stream, and how to name and read the parts of its elements.
-struct Columns<'a> {
-    stream: StreamId,
-    /// Empty: the plain elements.
-    fields: Vec<Field<'a>>,
-}
+/// Rows of nested values that are read at once, at first.
+const ROWS: u64 = 4096;
 
 pub(super) fn print(
     file: &IzsFile,
@@ -25,13 +22,62 @@ pub(super) fn print(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let schema = file.schema();
-    let columns = resolve(schema, item)?;
-    let stream = file.stream(columns.stream)?;
+    match resolve(schema, item)? {
+        Target::Stream(stream) => elements(file, stream, &[], span, format, out),
+        Target::Entity(entity) if format != CatFormat::Raw && is_nested(schema[entity].kind()) => {
+            rows(file, entity, span, format, out)
+        }
+        Target::Entity(entity) => {
+            let (stream, fields) = schema.fields(entity).with_context(|| {
+                format!("{} has no stream of its own: name one below it", schema.entity_pointer(entity))
+            })?;
+            elements(file, stream, &fields, span, format, out)
+        }
+    }
+}
+
+/// Finds the item; without one, the only entity with data.
+fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
+    if let Some(item) = item {
+        return schema.find_item(item).with_context(|| format!("no such item: {item}"));
+    }
+    let mut data = schema.streams().filter(|&id| schema[id].role() == Role::Data);
+    match (data.next(), data.next()) {
+        (Some(_), None) if is_nested(schema[schema.root()].kind()) => Ok(Target::Entity(schema.root())),
+        (Some(only), None) => Ok(Target::Entity(schema[only].entity())),
+        (None, _) => anyhow::bail!("the file has no stream"),
+        _ => anyhow::bail!("the file has several streams: name one (`tripoint ls` lists them)"),
+    }
+}
+
+/// Whether an element is more than the fields of one number.
+fn is_nested(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Group
+            | Kind::Record
+            | Kind::Tuple { .. }
+            | Kind::FixedArray { .. }
+            | Kind::VariableArray
+            | Kind::Tagged { .. }
+    )
+}
+
+/// Prints the elements of a stream, in one column for each field; without fields, as they are.
+fn elements(
+    file: &IzsFile,
+    stream: StreamId,
+    fields: &[Field],
+    span: &Span,
+    format: CatFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let stream = file.stream(stream)?;
     let range = span.within(stream.len())?;
-    let names: Vec<String> = columns.fields.iter().map(|field| name(schema, field.entity)).collect();
+    let name = |field: &Field| file.schema()[field.entity].name().unwrap_or("value").to_owned();
+    let names: Vec<String> = fields.iter().map(name).collect();
     if format == CatFormat::Csv {
-        let header: Vec<_> = names.iter().map(|name| output::csv_field(name)).collect();
-        writeln!(out, "index,{}", if header.is_empty() { "value".into() } else { header.join(",") })?;
+        csv_header(out, &names)?;
     }
     let element = stream.descriptor().element;
     stream.for_each_part(range, |elements, bytes| -> anyhow::Result<()> {
@@ -40,49 +86,17 @@ pub(super) fn print(
         }
         for (index, value) in elements.zip(numbers(element, bytes)) {
             match format {
-                CatFormat::Ndjson => ndjson(out, index, value, &names, &columns.fields)?,
-                _ => csv(out, index, value, &columns.fields)?,
+                CatFormat::Ndjson => ndjson(out, index, value, &names, fields)?,
+                _ => csv(out, index, value, fields)?,
             }
         }
         Ok(())
     })
 }
 
-/// Finds the item; without one, the only entity with data.
-fn resolve<'a>(schema: &'a Schema, item: Option<&str>) -> anyhow::Result<Columns<'a>> {
-    let target = match item {
-        Some(item) => schema.find_item(item).with_context(|| format!("no such item: {item}"))?,
-        None => {
-            let mut data = schema.streams().filter(|&id| schema[id].role() == Role::Data);
-            match (data.next(), data.next()) {
-                (Some(only), None) => Target::Entity(schema[only].entity()),
-                (None, _) => anyhow::bail!("the file has no stream"),
-                _ => anyhow::bail!("the file has several streams: name one (`tripoint ls` lists them)"),
-            }
-        }
-    };
-    match target {
-        Target::Stream(stream) => Ok(Columns { stream, fields: Vec::new() }),
-        Target::Entity(entity) => {
-            let fields = schema.fields(entity);
-            let (stream, fields) = fields
-                .with_context(|| format!("{} has no stream of its own", schema.entity_pointer(entity)))?;
-            Ok(Columns { stream, fields })
-        }
-    }
-}
-
-fn name(schema: &Schema, entity: EntityId) -> String {
-    schema[entity].name().unwrap_or("value").to_owned()
-}
-
-/// The elements as numbers.
-pub(super) fn numbers(element: Element, bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks_exact(element.size().into()).map(|element| {
-        let mut wide = [0; 8];
-        wide[..element.len()].copy_from_slice(element);
-        u64::from_le_bytes(wide)
-    })
+fn csv_header(out: &mut dyn Write, names: &[String]) -> anyhow::Result<()> {
+    let header: Vec<_> = names.iter().map(|name| output::csv_field(name)).collect();
+    Ok(writeln!(out, "index,{}", if header.is_empty() { "value".into() } else { header.join(",") })?)
 }
 
 fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyhow::Result<()> {
@@ -132,5 +146,94 @@ fn json(value: FieldValue) -> serde_json::Value {
         FieldValue::Single(value) => value.to_string().parse::<f64>().ok().into(),
         FieldValue::Double(value) => value.into(),
         FieldValue::Name(name) => name.into(),
+    }
+}
+
+/// Prints nested values: records and tuples in columns, anything deeper as JSON in its column.
+fn rows(
+    file: &IzsFile,
+    entity: EntityId,
+    span: &Span,
+    format: CatFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let range = span.within(file.rows(entity)?)?;
+    let names = column_names(file.schema(), entity);
+    if format == CatFormat::Csv {
+        csv_header(out, &names)?;
+    }
+    let mut next = range.start;
+    let mut most = ROWS;
+    while next < range.end {
+        let part = next..range.end.min(next.saturating_add(most));
+        match file.values(entity, part.clone()) {
+            Ok(values) => {
+                next = part.end;
+                print_rows(part, &values, &names, format, out)?;
+            }
+            Err(Error::Format(error)) if most > 1 && matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                most /= 8;
+                most = most.max(1);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn column_names(schema: &Schema, entity: EntityId) -> Vec<String> {
+    match schema[entity].kind() {
+        Kind::Group | Kind::Record => {
+            let children = schema[entity].children().iter();
+            children.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect()
+        }
+        Kind::Tuple { fields } => fields.iter().map(|(name, _)| name.to_string()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn print_rows(
+    rows: Range<u64>,
+    values: &[Value],
+    names: &[String],
+    format: CatFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    for (index, value) in rows.zip(values) {
+        if format == CatFormat::Ndjson {
+            let mut line = output::row([("index", index.into())]);
+            match value {
+                Value::Object(members) if !names.is_empty() => {
+                    for (name, value) in members.iter() {
+                        line.insert(name.to_owned(), serde_json::to_value(value)?);
+                    }
+                }
+                value => {
+                    line.insert("value".into(), serde_json::to_value(value)?);
+                }
+            }
+            output::json_line(out, &line)?;
+            continue;
+        }
+        write!(out, "{index}")?;
+        match value {
+            Value::Object(members) if !names.is_empty() => {
+                for name in names {
+                    write!(out, ",{}", members.get(name).map_or_else(String::new, csv_value))?;
+                }
+            }
+            value => write!(out, ",{}", csv_value(value))?,
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn csv_value(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => output::csv_field(text),
+        Value::Float(number) => number.to_string(),
+        other => output::csv_field(&other.to_string()),
     }
 }

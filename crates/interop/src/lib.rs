@@ -1,0 +1,1 @@
+//! Tests against other implementations of the formats, in `tests/`.

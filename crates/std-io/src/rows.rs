@@ -1,0 +1,231 @@
+//! Elements of any entity as values: numbers, names, text, and what is made of them.
+
+use std::ops::Range;
+
+use core_codec::error::ErrorKind;
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Object, Value};
+
+use crate::error::Error;
+use crate::izs::{IzsFile, numbers};
+
+/// Inner elements that one read may hold at once.
+const MOST_INNER: u64 = 1 << 20;
+
+impl IzsFile {
+    /// How many elements an entity has.
+    ///
+    /// | kind | elements |
+    /// |---|---|
+    /// | a field, `bit_struct`, `tagged`, `union`, `variable_array` | those of its stream |
+    /// | `tuple`, `fixed_array` | those of its child, divided by its own size |
+    /// | `record`, `group` | those of its children, where all have as many |
+    ///
+    /// # Errors
+    /// When a stream is not there or not readable, or the children of a group differ in length.
+    pub fn rows(&self, entity: EntityId) -> Result<u64, Error> {
+        let node = &self.schema()[entity];
+        match node.kind() {
+            Kind::Group | Kind::Record => {
+                let mut lengths = node.children().iter().map(|&child| self.rows(child));
+                let first = lengths.next().unwrap_or(Ok(0))?;
+                lengths.try_for_each(|length| match length? {
+                    length if length == first => Ok(()),
+                    found => {
+                        let what = "elements of a child";
+                        Err(self.entity_error(entity, ErrorKind::Mismatch { what, expected: first, found }))
+                    }
+                })?;
+                Ok(first)
+            }
+            Kind::Tuple { .. } | Kind::FixedArray { .. } => {
+                let (child, size) = self.inner(entity)?;
+                Ok(self.rows(child)? / size)
+            }
+            _ => {
+                let (stream, _) = self.fields(entity)?;
+                Ok(self.stream(stream)?.len())
+            }
+        }
+    }
+
+    /// Reads elements of an entity as values. A bit is 0 or 1, an `enum` value its name where it has one, a float
+    /// that JSON cannot hold stays what it is.
+    ///
+    /// | kind | value |
+    /// |---|---|
+    /// | `bit_struct`, `record`, `group`, `tuple` | an object of its fields |
+    /// | `fixed_array`, `variable_array` | an array |
+    /// | `variable_array` of `character` | a string; bytes that are not UTF-8 become U+FFFD |
+    /// | `tagged` | an object with the name of the tag, where the tag has one |
+    /// | `union` | the number of the variant |
+    ///
+    /// # Errors
+    /// When the range passes the end, holds too many inner elements (1 Mi) at once, or a block is damaged.
+    pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        let node = &self.schema()[entity];
+        match node.kind() {
+            Kind::Group | Kind::Record => self.record_values(entity, elements),
+            Kind::Tuple { fields } => {
+                let names: Vec<_> = fields.iter().map(|(name, _)| name.clone()).collect();
+                let chunks = self.inner_chunks(entity, elements)?;
+                let object = |values: Vec<Value>| names.iter().cloned().zip(values).collect();
+                Ok(chunks.into_iter().map(|values| Value::Object(object(values))).collect())
+            }
+            Kind::FixedArray { .. } => {
+                Ok(self.inner_chunks(entity, elements)?.into_iter().map(Value::Array).collect())
+            }
+            Kind::VariableArray => self.variable_values(entity, elements),
+            _ => self.field_values(entity, elements),
+        }
+    }
+
+    fn record_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        let count = self.bounded(entity, elements.end.saturating_sub(elements.start))?;
+        let mut rows = vec![Object::default(); count];
+        for &child in self.schema()[entity].children() {
+            let name = self.schema()[child].name().unwrap_or_default();
+            for (row, value) in rows.iter_mut().zip(self.values(child, elements.clone())?) {
+                row.set(name, value);
+            }
+        }
+        Ok(rows.into_iter().map(Value::Object).collect())
+    }
+
+    /// The child's elements in groups of the entity's size.
+    fn inner_chunks(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Vec<Value>>, Error> {
+        let (child, size) = self.inner(entity)?;
+        let inner = elements.start.saturating_mul(size)..elements.end.saturating_mul(size);
+        let values = self.values(child, inner)?;
+        Ok(values.chunks(usize::try_from(size).unwrap_or(usize::MAX)).map(<[Value]>::to_vec).collect())
+    }
+
+    fn variable_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        let child = self.inner_entity(entity)?;
+        let ends = self.ends(entity, &elements)?;
+        let start = ends.first().copied().unwrap_or(0);
+        let inner = start..ends.last().copied().unwrap_or(start);
+        self.bounded(entity, inner.end - inner.start)?;
+        let places = ends.windows(2).map(|pair| (pair[0] - start) as usize..(pair[1] - start) as usize);
+        if *self.schema()[child].kind() == Kind::Character {
+            let (stream, _) = self.fields(child)?;
+            let bytes = self.stream(stream)?.read::<u8>(inner)?;
+            let text = |place| String::from_utf8_lossy(&bytes[place]).into();
+            return Ok(places.map(|place| Value::String(text(place))).collect());
+        }
+        let values = self.values(child, inner)?;
+        Ok(places.map(|place| Value::Array(values[place].to_vec())).collect())
+    }
+
+    /// Where the element before the range ends in the child, then where each of the range does; checked never to
+    /// go back, so that every pair is a range inside the child.
+    fn ends(&self, entity: EntityId, elements: &Range<u64>) -> Result<Vec<u64>, Error> {
+        let (id, _) = self.fields(entity)?;
+        let stream = self.stream(id)?;
+        self.bounded(entity, elements.end.saturating_sub(elements.start))?;
+        let before = elements.start.saturating_sub(1);
+        let mut ends = Vec::new();
+        stream.for_each_part(before..elements.end.max(before), |_, bytes| {
+            ends.extend(numbers(stream.descriptor().element, bytes));
+            Ok::<_, Error>(())
+        })?;
+        if elements.start == 0 {
+            ends.insert(0, 0);
+        }
+        for pair in ends.windows(2) {
+            if pair[1] < pair[0] {
+                let what = "end of an element";
+                let kind = ErrorKind::OutOfRange { what, min: pair[0], max: u64::MAX, found: pair[1] };
+                return Err(self.entity_error(entity, kind));
+            }
+        }
+        Ok(ends)
+    }
+
+    fn field_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        let (id, fields) = self.fields(entity)?;
+        let stream = self.stream(id)?;
+        self.bounded(entity, elements.end.saturating_sub(elements.start))?;
+        let mut values = Vec::new();
+        stream.for_each_part(elements, |_, bytes| {
+            let numbers = numbers(stream.descriptor().element, bytes);
+            values.extend(numbers.map(|number| self.field_value(entity, &fields, number)));
+            Ok::<_, Error>(())
+        })?;
+        Ok(values)
+    }
+
+    fn field_value(&self, entity: EntityId, fields: &[Field], element: u64) -> Value {
+        match (self.schema()[entity].kind(), fields) {
+            (Kind::BitStruct, _) => {
+                let named = fields.iter().map(|field| {
+                    let name = self.schema()[field.entity].name().unwrap_or_default();
+                    (name.into(), plain(field.value(element)))
+                });
+                Value::Object(named.collect())
+            }
+            (Kind::Tagged { tag_bits }, [field]) => self.tagged_value(entity, *tag_bits, field.bits(element)),
+            (_, [field]) => plain(field.value(element)),
+            _ => Value::Null,
+        }
+    }
+
+    /// The tag is the place of its field among the children.
+    fn tagged_value(&self, entity: EntityId, tag_bits: u8, bits: u64) -> Value {
+        let tag = bits & 1u64.checked_shl(tag_bits.into()).map_or(u64::MAX, |bit| bit - 1);
+        let children = self.schema()[entity].children();
+        let Some(&child) = usize::try_from(tag).ok().and_then(|tag| children.get(tag)) else {
+            return Value::Unsigned(bits);
+        };
+        let field = Field {
+            entity: child,
+            position: tag_bits.into(),
+            width: self.schema().width(child),
+            kind: self.schema()[child].kind(),
+        };
+        let name = self.schema()[child].name().unwrap_or_default();
+        Value::Object([(name.into(), plain(field.value(bits)))].into_iter().collect())
+    }
+
+    /// The only child of an array or tuple, and how many of its elements make one.
+    fn inner(&self, entity: EntityId) -> Result<(EntityId, u64), Error> {
+        let size = match self.schema()[entity].kind() {
+            Kind::Tuple { fields } => fields.len() as u64,
+            Kind::FixedArray { elements } => (*elements).into(),
+            _ => 1,
+        };
+        if size == 0 {
+            return Err(self.entity_error(entity, ErrorKind::Invalid("has no elements")));
+        }
+        Ok((self.inner_entity(entity)?, size))
+    }
+
+    fn inner_entity(&self, entity: EntityId) -> Result<EntityId, Error> {
+        let mut children = self.schema()[entity].children().iter();
+        let inner = children.find(|&&child| matches!(self.schema()[child].link(), Link::Inner(_)));
+        inner.copied().ok_or_else(|| self.entity_error(entity, ErrorKind::NotFound("child")))
+    }
+
+    fn bounded(&self, entity: EntityId, elements: u64) -> Result<usize, Error> {
+        core_codec::limits::check("elements at once", elements, MOST_INNER)
+            .map_err(|kind| self.entity_error(entity, kind))
+    }
+
+    fn entity_error(&self, entity: EntityId, kind: ErrorKind) -> Error {
+        let pointer = self.schema().entity_pointer(entity).to_string();
+        core_codec::Error::new("entity", kind).item(pointer).into()
+    }
+}
+
+/// A field's value as JSON has it.
+fn plain(value: FieldValue) -> Value {
+    match value {
+        FieldValue::Null => Value::Null,
+        FieldValue::Bit(bit) => Value::Unsigned(bit.into()),
+        FieldValue::Unsigned(value) => Value::Unsigned(value),
+        FieldValue::Signed(value) => u64::try_from(value).map_or(Value::Negative(value), Value::Unsigned),
+        // The shortest digits of the single, not those of the double that equals it.
+        FieldValue::Single(value) => Value::Float(value.to_string().parse().unwrap_or(value.into())),
+        FieldValue::Double(value) => Value::Float(value),
+        FieldValue::Name(name) => Value::String(name.into()),
+    }
+}
