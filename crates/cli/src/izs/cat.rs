@@ -36,14 +36,16 @@ pub(super) fn print(
     }
 }
 
-/// Finds the item; without one, the only entity with data.
+/// Finds the item; without one, what is at the root, or the only stream below it.
 fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
     if let Some(item) = item {
         return schema.find_item(item).with_context(|| format!("no such item: {item}"));
     }
+    if !matches!(schema[schema.root()].kind(), Kind::Group) {
+        return Ok(Target::Entity(schema.root()));
+    }
     let mut data = schema.streams().filter(|&id| schema[id].role() == Role::Data);
     match (data.next(), data.next()) {
-        (Some(_), None) if is_nested(schema[schema.root()].kind()) => Ok(Target::Entity(schema.root())),
         (Some(only), None) => Ok(Target::Entity(schema[only].entity())),
         (None, _) => anyhow::bail!("the file has no stream"),
         _ => anyhow::bail!("the file has several streams: name one (`tripoint ls` lists them)"),
