@@ -36,12 +36,22 @@ pub(crate) enum Command {
         /// Elements from A up to, not including, B; either may be left out
         #[arg(long, value_name = "A..B", default_value = "..")]
         range: Span,
+        /// A part of each dimension of a StarDS array, as Python writes it: 0:10,::2,-1
+        #[arg(long, value_name = "SLICES", allow_hyphen_values = true)]
+        slice: Option<String>,
         /// How to print them
         #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
         format: CatFormat,
     },
     /// Print a hash of the data of each item, whatever the file's layout
     Digest { file: PathBuf },
+    /// Read all of a file and tell what is wrong or odd about it
+    Verify {
+        file: PathBuf,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl Command {
@@ -50,7 +60,8 @@ impl Command {
             Self::Info { file, .. }
             | Self::Ls { file, .. }
             | Self::Cat { file, .. }
-            | Self::Digest { file } => file,
+            | Self::Digest { file }
+            | Self::Verify { file, .. } => file,
         }
     }
 }
@@ -63,6 +74,10 @@ pub(crate) enum CatFormat {
     Ndjson,
     /// The little-endian bytes that `digest` hashes
     Raw,
+    /// One JSON document, of a StarDS array nested as its dimensions are
+    Json,
+    /// A StarDS array as a file of NumPy
+    Npy,
 }
 
 /// A range of elements whose ends may be open.

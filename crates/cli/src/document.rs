@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use std_io::{Access, Input};
 
 use crate::args::{CatFormat, Span};
-use crate::izs;
 use crate::output::Row;
+use crate::{izs, stards};
 
 /// How an operation went, beyond errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +40,40 @@ pub(crate) trait Document {
     /// Emits one row for each item, with the name that `cat` takes, in file order.
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()>;
 
-    /// Prints the values of `item`, or of the only one.
-    fn cat(
-        &self,
-        item: Option<&str>,
-        span: &Span,
-        format: CatFormat,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<()>;
+    /// Prints the values of an item, or of the only one.
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()>;
 
     /// Emits one line for each item, in file order. An item that cannot be read is a line with `error` in place
     /// of its hash, and makes the outcome [`Outcome::Failed`].
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome>;
+
+    /// Emits one row for each thing that is wrong (`severity` "error", which makes the outcome
+    /// [`Outcome::Failed`]) or odd ("warning"), with a `message`.
+    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+        let _ = emit;
+        bail!("files of this format cannot be verified yet")
+    }
+}
+
+/// What `cat` is to print.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CatRequest<'a> {
+    pub(crate) item: Option<&'a str>,
+    pub(crate) range: &'a Span,
+    pub(crate) slice: Option<&'a str>,
+    pub(crate) format: CatFormat,
+}
+
+impl CatRequest<'_> {
+    /// For formats without dimensions.
+    pub(crate) fn refuse_slices(&self) -> anyhow::Result<()> {
+        ensure!(self.slice.is_none(), "--slice is for StarDS arrays; --range A..B takes a part of this item");
+        ensure!(
+            !matches!(self.format, CatFormat::Json | CatFormat::Npy),
+            "this item is printed as csv, ndjson or raw; json and npy are for StarDS arrays"
+        );
+        Ok(())
+    }
 }
 
 /// A format, told by its content.
@@ -89,7 +111,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Document>> {
     })?;
     match Format::detect(&head, &tail) {
         Some(Format::Izs) => Ok(Box::new(izs::Document::open(input)?)),
-        Some(Format::Stards) => bail!("StarDS files cannot be read yet"),
+        Some(Format::Stards) => Ok(Box::new(stards::Document::open(input)?)),
         Some(Format::TsFile) => bail!("TsFiles cannot be read yet"),
         None if len == 0 => bail!("the file is empty"),
         None => bail!("is neither .izs nor TsFile nor StarDS: it starts with {head:02x?}"),

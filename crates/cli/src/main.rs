@@ -9,6 +9,7 @@ mod human;
 mod izs;
 mod output;
 mod sparkline;
+mod stards;
 
 use std::io;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
-use crate::document::Outcome;
+use crate::document::{CatRequest, Outcome};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -56,11 +57,23 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
             document.items(&mut |row| widths.print(out, &row))?;
             Ok(Outcome::Done)
         }
-        Command::Cat { item, range, format, .. } => {
-            document.cat(item.as_deref(), range, *format, out)?;
+        Command::Cat { item, range, slice, format, .. } => {
+            let (item, slice) = (item.as_deref(), slice.as_deref());
+            document.cat(&CatRequest { item, range, slice, format: *format }, out)?;
             Ok(Outcome::Done)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
+        Command::Verify { json: true, .. } => document.verify(&mut |row| output::json_line(out, &row)),
+        Command::Verify { .. } => {
+            let outcome = document.verify(&mut |row| {
+                let text = |name| row.get(name).map(output::plain).unwrap_or_default();
+                Ok(writeln!(out, "{}: {}", text("severity"), text("message"))?)
+            })?;
+            if outcome == Outcome::Done {
+                eprintln!("tripoint: {}: all of it can be read", command.file().display());
+            }
+            Ok(outcome)
+        }
     })
 }
 

@@ -10,8 +10,7 @@ use std::io::Write;
 use core_codec::Limits;
 use std_io::{Input, IzsFile};
 
-use crate::args::{CatFormat, Span};
-use crate::document::{self, Outcome};
+use crate::document::{self, CatRequest, Outcome};
 use crate::output::Row;
 
 /// An open `.izs` file.
@@ -36,14 +35,9 @@ impl document::Document for Document {
         self.0.schema().streams().try_for_each(|id| emit(items::stream(&self.0, id)))
     }
 
-    fn cat(
-        &self,
-        item: Option<&str>,
-        span: &Span,
-        format: CatFormat,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
-        cat::print(&self.0, item, span, format, out)
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+        request.refuse_slices()?;
+        cat::print(&self.0, request.item, request.range, request.format, out)
     }
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {

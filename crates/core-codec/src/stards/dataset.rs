@@ -216,6 +216,11 @@ impl Dataset {
         })
     }
 
+    /// The metadata keys that the registry lists for a layer.
+    pub fn metadata_keys<'a>(&'a self, layer: &'a Layer) -> impl Iterator<Item = &'a str> {
+        layer.keys.iter().map(|&key| self.key(key))
+    }
+
     /// Makes sure that the metadata blocks of all layers are there.
     ///
     /// # Errors

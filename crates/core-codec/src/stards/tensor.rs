@@ -108,6 +108,13 @@ impl Tensor {
         &self.shape
     }
 
+    /// Number of elements.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        // The shape was counted when the value was made.
+        element_count(&self.shape).unwrap_or(0)
+    }
+
     /// Little-endian elements in row-major order; of strings, a `u32` length and the bytes of each.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

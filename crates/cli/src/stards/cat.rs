@@ -1,0 +1,235 @@
+//! The values of one array or metadata value.
+
+use std::io::Write;
+
+use anyhow::{Context as _, bail};
+use core_codec::stards::{Axis, BASE_LAYER, DataType, Selection, Slice, Tensor};
+use std_io::{StardsArray, StardsFile};
+
+use super::{items, npy, values};
+use crate::args::{CatFormat, Span};
+use crate::document::CatRequest;
+use crate::output;
+
+/// Bytes of elements that are held at a time.
+const PART: u64 = 4 << 20;
+
+/// What `cat` prints.
+enum Item<'a> {
+    Array(StardsArray<'a>),
+    Metadata(Tensor),
+}
+
+pub(super) fn print(file: &StardsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+    let item = find(file, request.item)?;
+    let (dtype, shape) = match &item {
+        Item::Array(array) => (array.info().content()?.dtype(), array.info().shape().to_vec()),
+        Item::Metadata(value) => (value.dtype(), value.shape().to_vec()),
+    };
+    let slices = slices(request, &shape)?;
+    let selection = Selection::new(&shape, &slices)?;
+    let mut printer = Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0 };
+    match item {
+        Item::Metadata(value) => {
+            anyhow::ensure!(slices.is_empty(), "a metadata value cannot be sliced");
+            printer.start(dtype, selection.shape(), Some(&value))?;
+            printer.part(&value)?;
+        }
+        // Strings have no fixed place in the file: reading a part takes as long as reading all.
+        Item::Array(array) if dtype == DataType::String => {
+            let value = array.slice(&slices)?;
+            printer.start(dtype, selection.shape(), Some(&value))?;
+            printer.part(&value)?;
+        }
+        Item::Array(array)
+            if slices.is_empty() && matches!(request.format, CatFormat::Raw | CatFormat::Npy) =>
+        {
+            printer.start(dtype, selection.shape(), None)?;
+            return array.for_each_part(|bytes| Ok(printer.out.write_all(bytes)?));
+        }
+        Item::Array(array) => {
+            printer.start(dtype, selection.shape(), None)?;
+            for part in parts(&selection, dtype.size().unwrap_or(1) as u64) {
+                printer.part(&array.slice(&part)?)?;
+            }
+        }
+    }
+    printer.end(selection.shape())
+}
+
+/// Finds what `key` or `layer:key` names: an array, else a metadata value. Without a name, the only array.
+fn find<'a>(file: &'a StardsFile, item: Option<&str>) -> anyhow::Result<Item<'a>> {
+    let Some(item) = item else {
+        let mut arrays = file.arrays();
+        return match (arrays.next(), arrays.next()) {
+            (Some(only), None) => Ok(Item::Array(only)),
+            (None, _) => bail!("the file has no array"),
+            _ => bail!("the file has several arrays: name one (`tripoint ls` lists them)"),
+        };
+    };
+    let colons = item.match_indices(':').map(|(at, _)| (&item[..at], &item[at + 1..]));
+    let names: Vec<(&str, &str)> = std::iter::once((BASE_LAYER, item)).chain(colons).collect();
+    if let Some(array) = names.iter().find_map(|(layer, key)| file.array(layer, key).ok()) {
+        return Ok(Item::Array(array));
+    }
+    for (name, key) in names {
+        let Ok(layer) = file.dataset().layer(name) else { continue };
+        let found = items::entries(file, layer).into_iter().find(|entry| &*entry.key == key);
+        if let Some(entry) = found {
+            return Ok(Item::Metadata(entry.value?));
+        }
+    }
+    bail!("no such item: {item}")
+}
+
+/// `--slice`, or `--range` of the first dimension.
+fn slices(request: &CatRequest, shape: &[u64]) -> anyhow::Result<Vec<Slice>> {
+    match request.slice {
+        Some(_) if *request.range != Span::default() => bail!("--range and --slice exclude each other"),
+        Some(slice) => Ok(Slice::parse_all(slice)?),
+        None if *request.range == Span::default() => Ok(Vec::new()),
+        None => {
+            let size = *shape.first().context("a scalar has no range")?;
+            let range = request.range.within(size)?;
+            let end = |end: u64| i64::try_from(end).context("the range ends too far");
+            Ok(vec![Slice::range(Some(end(range.start)?), Some(end(range.end)?), 1)])
+        }
+    }
+}
+
+/// Slices that together take the selection, in order, each of a bounded number of bytes as far as one dimension
+/// can be divided.
+fn parts(selection: &Selection, size: u64) -> impl Iterator<Item = Vec<Slice>> {
+    let axes = selection.axes().to_vec();
+    let divided = axes.iter().position(|axis| axis.count > 1);
+    let inner = |from: usize| axes[from..].iter().fold(size, |bytes, axis| bytes.saturating_mul(axis.count));
+    let step = divided.map_or(1, |divided| (PART / inner(divided + 1).max(1)).max(1));
+    let count = if selection.elements() == 0 { 0 } else { divided.map_or(1, |divided| axes[divided].count) };
+    let whole: Vec<Slice> = axes.iter().map(|axis| slice(axis, 0, axis.count)).collect();
+    (0..count.div_ceil(step)).map(move |part| {
+        let mut slices = whole.clone();
+        if let Some(divided) = divided {
+            let start = part * step;
+            slices[divided] = slice(&axes[divided], start, step.min(count - start));
+        }
+        slices
+    })
+}
+
+/// `count` indices of an axis, from its `start`-th on.
+fn slice(axis: &Axis, start: u64, count: u64) -> Slice {
+    let index = |i: u64| i128::from(axis.first) + i128::from(axis.step) * i128::from(i);
+    let first = index(start) as i64;
+    if !axis.keep {
+        return Slice::Index(first);
+    }
+    // One past the last in its direction; before the first index there is none.
+    let stop = index(start + count.saturating_sub(1)) + i128::from(axis.step.signum());
+    let stop = if count == 0 { Some(first) } else { (stop >= 0).then_some(stop as i64) };
+    Slice::range(Some(first), stop, axis.step)
+}
+
+struct Printer<'o> {
+    out: &'o mut dyn Write,
+    format: CatFormat,
+    axes: Vec<Axis>,
+    /// Elements so far.
+    printed: u64,
+}
+
+impl Printer<'_> {
+    /// What comes before the elements; `all` of them where they are there already.
+    fn start(&mut self, dtype: DataType, shape: &[u64], all: Option<&Tensor>) -> anyhow::Result<()> {
+        match (self.format, all) {
+            (CatFormat::Csv, _) => {
+                let names: String = match self.axes.len() {
+                    1 => "index,".into(),
+                    count => (0..count).map(|axis| format!("index{axis},")).collect(),
+                };
+                Ok(writeln!(self.out, "{names}value")?)
+            }
+            (CatFormat::Npy, Some(strings)) if dtype == DataType::String => {
+                npy::strings(self.out, shape, strings)
+            }
+            (CatFormat::Npy, _) => npy::header(self.out, dtype, shape, 0),
+            _ => Ok(()),
+        }
+    }
+
+    fn part(&mut self, part: &Tensor) -> anyhow::Result<()> {
+        match self.format {
+            CatFormat::Raw => self.out.write_all(part.bytes())?,
+            CatFormat::Npy if part.dtype() == DataType::String => {}
+            CatFormat::Npy => self.out.write_all(part.bytes())?,
+            CatFormat::Csv => {
+                for text in values::texts(part) {
+                    for index in self.next_index() {
+                        write!(self.out, "{index},")?;
+                    }
+                    writeln!(self.out, "{}", output::csv_field(&text))?;
+                }
+            }
+            CatFormat::Ndjson => {
+                for value in values::elements(part) {
+                    let index = match self.next_index()[..] {
+                        [index] => index.into(),
+                        ref index => index.to_vec().into(),
+                    };
+                    output::json_line(self.out, &output::row([("index", index), ("value", value)]))?;
+                }
+            }
+            CatFormat::Json => {
+                for value in values::elements(part) {
+                    self.open_and_close()?;
+                    write!(self.out, "{value}")?;
+                    self.printed += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The indices of the next element, in the whole array.
+    fn next_index(&mut self) -> Vec<u64> {
+        let mut rest = self.printed;
+        self.printed += 1;
+        let mut index: Vec<u64> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let i = rest % axis.count;
+                rest /= axis.count;
+                axis.first.wrapping_add_signed(axis.step.wrapping_mul(i as i64))
+            })
+            .collect();
+        index.reverse();
+        index
+    }
+
+    /// The brackets and the comma of nested JSON arrays before the next element.
+    fn open_and_close(&mut self) -> anyhow::Result<()> {
+        let mut size = 1;
+        let mut starting = 0;
+        for axis in self.axes.iter().rev().filter(|axis| axis.keep) {
+            size *= axis.count;
+            starting += usize::from(self.printed.is_multiple_of(size));
+        }
+        if self.printed > 0 {
+            write!(self.out, "{},", "]".repeat(starting))?;
+        }
+        Ok(write!(self.out, "{}", "[".repeat(starting))?)
+    }
+
+    fn end(&mut self, shape: &[u64]) -> anyhow::Result<()> {
+        if self.format != CatFormat::Json {
+            return Ok(());
+        }
+        if self.printed == 0 {
+            // Empty: nothing has opened a bracket.
+            let empty = Tensor::new(DataType::Uint8, shape, Vec::new())?;
+            return Ok(writeln!(self.out, "{}", values::nested(&empty))?);
+        }
+        Ok(writeln!(self.out, "{}", "]".repeat(shape.len()))?)
+    }
+}

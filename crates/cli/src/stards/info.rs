@@ -1,0 +1,87 @@
+//! The overview.
+
+use std::io::Write;
+
+use core_codec::stards::{Compression, Tensor};
+use serde_json::Value;
+use std_io::StardsFile;
+
+use super::{items, values};
+use crate::output::{Row, Widths, plain, printable, row};
+
+/// Elements of a metadata value that the overview shows.
+const SHOWN: usize = 8;
+
+pub(super) fn json(file: &StardsFile) -> Row {
+    let dataset = file.dataset();
+    let layer = |layer| {
+        let metadata = items::entries(file, layer).into_iter().map(|entry| {
+            let value = match &entry.value {
+                Ok(value) => row([
+                    ("dtype", value.dtype().name().into()),
+                    ("shape", items::shape(value.shape())),
+                    ("value", values::nested(value)),
+                ]),
+                Err(error) => row([("error", error.to_string().into())]),
+            };
+            (String::from(entry.key), Value::Object(value))
+        });
+        let codec = match layer.has_metadata() {
+            true => Compression::from_code(layer.compression_code()).map(Compression::name),
+            false => None,
+        };
+        Value::Object(row([
+            ("name", layer.name().into()),
+            ("metadata_codec", codec.into()),
+            ("metadata_stored", layer.stored_len().into()),
+            ("metadata", Value::Object(metadata.collect())),
+        ]))
+    };
+    row([
+        ("format", "stards".into()),
+        ("version", core_codec::stards::raw::VERSION.into()),
+        ("size", file.input().len().into()),
+        ("header", dataset.header().header_size.into()),
+        ("layers", dataset.layers().iter().map(layer).collect()),
+        ("arrays", dataset.arrays().iter().map(|array| Value::Object(items::array(array))).collect()),
+    ])
+}
+
+pub(super) fn print(file: &StardsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+    let dataset = file.dataset();
+    let size = file.input().len();
+    writeln!(out, "StarDS version {}, {size} bytes", core_codec::stards::raw::VERSION)?;
+    for (index, layer) in dataset.layers().iter().enumerate() {
+        let arrays = dataset.arrays().iter().filter(|array| array.layer() == index).count();
+        writeln!(
+            out,
+            "layer {}: {arrays} array(s), {} metadata key(s)",
+            printable(layer.name()),
+            layer.metadata_len()
+        )?;
+        for entry in items::entries(file, layer) {
+            match entry.value {
+                Ok(value) => writeln!(out, "  {} = {}", printable(&entry.key), short(&value))?,
+                Err(error) => {
+                    writeln!(out, "  {}: {}", printable(&entry.key), printable(&error.to_string()))?;
+                }
+            }
+        }
+    }
+    let rows: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
+    let mut widths = Widths::default();
+    rows.iter().for_each(|row| widths.measure(row));
+    widths.print_names(out)?;
+    rows.iter().try_for_each(|row| widths.print(out, row))
+}
+
+/// The first elements of a value.
+fn short(value: &Tensor) -> String {
+    let shown =
+        values::elements(value).take(SHOWN).map(|element| plain(&element)).collect::<Vec<_>>().join(" ");
+    let more = if value.elements() > SHOWN as u64 { " ..." } else { "" };
+    match value.shape() {
+        [] => format!("{shown} ({})", value.dtype()),
+        shape => format!("{shown}{more} ({} of {})", value.dtype(), plain(&items::shape(shape))),
+    }
+}

@@ -1,0 +1,67 @@
+//! Elements as JSON values.
+
+use core_codec::stards::{DataType, Tensor};
+use serde_json::Value;
+
+/// Each element in row-major order. Floats that JSON cannot hold (NaN, infinities) become null, strings that are
+/// not UTF-8 get replacement characters.
+pub(super) fn elements(tensor: &Tensor) -> Box<dyn Iterator<Item = Value> + '_> {
+    let bytes = tensor.bytes();
+    macro_rules! numbers {
+        ($type:ty) => {
+            Box::new(bytes.as_chunks().0.iter().map(|element| <$type>::from_le_bytes(*element).into()))
+        };
+    }
+    match tensor.dtype() {
+        DataType::Int8 => numbers!(i8),
+        DataType::Int16 => numbers!(i16),
+        DataType::Int32 => numbers!(i32),
+        DataType::Int64 => numbers!(i64),
+        DataType::Uint8 => numbers!(u8),
+        DataType::Uint16 => numbers!(u16),
+        DataType::Uint32 => numbers!(u32),
+        DataType::Uint64 => numbers!(u64),
+        // The shortest digits of the single, not those of the double that equals it.
+        DataType::Float32 => Box::new(bytes.as_chunks().0.iter().map(|element| {
+            f32::from_le_bytes(*element).to_string().parse::<f64>().unwrap_or(f64::NAN).into()
+        })),
+        DataType::Float64 => numbers!(f64),
+        DataType::String => {
+            Box::new(tensor.iter_strings().map(|text| String::from_utf8_lossy(text).into_owned().into()))
+        }
+    }
+}
+
+/// Each element as text: floats with the shortest digits that give them back, NaN and infinities as such.
+pub(super) fn texts(tensor: &Tensor) -> Box<dyn Iterator<Item = String> + '_> {
+    let bytes = tensor.bytes();
+    match tensor.dtype() {
+        DataType::Float32 => {
+            Box::new(bytes.as_chunks().0.iter().map(|element| f32::from_le_bytes(*element).to_string()))
+        }
+        DataType::Float64 => {
+            Box::new(bytes.as_chunks().0.iter().map(|element| f64::from_le_bytes(*element).to_string()))
+        }
+        DataType::String => {
+            Box::new(tensor.iter_strings().map(|text| String::from_utf8_lossy(text).into_owned()))
+        }
+        _ => Box::new(elements(tensor).map(|value| value.to_string())),
+    }
+}
+
+/// The elements in arrays nested as the dimensions are.
+pub(super) fn nested(tensor: &Tensor) -> Value {
+    fn level(shape: &[u64], elements: &mut dyn Iterator<Item = Value>) -> Value {
+        match shape {
+            [] => elements.next().unwrap_or_default(),
+            [size, inner @ ..] => (0..*size).map(|_| level(inner, elements)).collect(),
+        }
+    }
+    // Sizes before a 0 promise any number of empty arrays, and nothing in the file stands for them.
+    let shape = tensor.shape();
+    let empty = tensor.elements() == 0 && shape.iter().any(|&size| size > 1 << 10);
+    if empty || shape.len() > 255 {
+        return Value::Array(Vec::new());
+    }
+    level(shape, &mut elements(tensor))
+}

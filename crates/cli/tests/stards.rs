@@ -1,0 +1,207 @@
+//! `tripoint` on StarDS files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+fn run(file: &Path, arguments: &[&str]) -> Output {
+    let (command, rest) = arguments.split_first().unwrap();
+    Command::new(env!("CARGO_BIN_EXE_tripoint")).arg(command).arg(file).args(rest).output().unwrap()
+}
+
+/// What is printed when all goes well.
+fn printed(name: &str, arguments: &[&str]) -> Vec<u8> {
+    let output = run(&testdata(name), arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name} {arguments:?}: {errors}");
+    output.stdout
+}
+
+fn text(name: &str, arguments: &[&str]) -> String {
+    String::from_utf8(printed(name, arguments)).unwrap()
+}
+
+fn check_digests(folder: &Path) -> usize {
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "stards") {
+            continue;
+        }
+        count += 1;
+        let output = run(&path, &["digest"]);
+        assert!(output.status.success(), "{path:?}");
+        let mut found = BTreeMap::new();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["format"], "stards");
+            let name = |field: &str| line[field].as_str().unwrap().to_owned();
+            let value = [&line["dtype"], &line["shape"], &line["sha256"]].map(Value::clone);
+            found.insert((name("layer"), name("kind"), name("key")), value);
+        }
+        let sidecar: Value = serde_json::from_slice(&fs::read(path.with_extension("json")).unwrap()).unwrap();
+        let mut expected = BTreeMap::new();
+        for (layer, content) in sidecar["layers"].as_object().unwrap() {
+            for (plural, kind) in [("arrays", "array"), ("metadata", "metadata")] {
+                for (key, item) in content[plural].as_object().unwrap() {
+                    let value = [&item["dtype"], &item["shape"], &item["raw_sha256"]].map(Value::clone);
+                    expected.insert((layer.clone(), kind.to_owned(), key.clone()), value);
+                }
+            }
+        }
+        assert_eq!(found, expected, "{path:?}");
+    }
+    count
+}
+
+#[test]
+fn digests_equal_their_sidecars() {
+    assert!(check_digests(&testdata("stards")) >= 30);
+}
+
+#[test]
+fn digests_of_the_wider_corpus_equal_their_sidecars() {
+    match std::env::var_os("TRIPOINT_CORPUS") {
+        Some(corpus) => assert!(check_digests(&Path::new(&corpus).join("stards")) > 0),
+        None => eprintln!("not run: TRIPOINT_CORPUS is unset"),
+    }
+}
+
+const LAYERS: &str = "stards/layers_GZIP.stards";
+
+#[test]
+fn cat_prints_each_format() {
+    assert_eq!(
+        text(LAYERS, &["cat", "image", "--slice", "0:2, ::-4"]),
+        "index0,index1,value\n0,7,-4.707\n0,3,-5.567\n1,7,-3.057\n1,3,-4.004\n"
+    );
+    assert_eq!(text(LAYERS, &["cat", "base_only", "--range", "1.."]), "index,value\n1,8\n2,9\n");
+    assert_eq!(text(LAYERS, &["cat", "gain"]), "value\n1.25\n");
+    assert_eq!(text(LAYERS, &["cat", "calibrated:notes", "--format", "json"]), "[\"layer only\",\"☂\"]\n");
+    assert_eq!(
+        text(LAYERS, &["cat", "image", "--slice", "-1,::3", "--format", "ndjson"]),
+        "{\"index\":[7,0],\"value\":7.093}\n{\"index\":[7,3],\"value\":8.196}\n{\"index\":[7,6],\"value\":8.877}\n"
+    );
+    assert_eq!(
+        text(LAYERS, &["cat", "calibrated:image", "--slice", "::2", "--format", "json"]),
+        "[[-6.859,-5.974,-5.641,-5.356],[-4.413,-3.88,-4.408,-3.26]]\n"
+    );
+    assert_eq!(text(LAYERS, &["cat", "image", "--slice", "3:3,:2", "--format", "json"]), "[]\n");
+    assert_eq!(text(LAYERS, &["cat", "image", "--slice", ":2,3:3", "--format", "json"]), "[[],[]]\n");
+    let raw = printed(LAYERS, &["cat", "base_only", "--format", "raw"]);
+    assert_eq!(raw, [7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0]);
+    assert_eq!(text("stards/scalars_NONE.stards", &["cat", "nan"]), "value\nNaN\n");
+    assert_eq!(text("stards/scalars_NONE.stards", &["cat", "nan", "--format", "json"]), "null\n");
+}
+
+#[test]
+fn cat_writes_what_numpy_reads() {
+    let header = |file: &[u8]| {
+        assert_eq!(&file[..8], b"\x93NUMPY\x01\0");
+        let len = usize::from(u16::from_le_bytes([file[8], file[9]]));
+        assert_eq!((10 + len) % 64, 0);
+        (String::from_utf8(file[10..10 + len].to_vec()).unwrap(), file[10 + len..].to_vec())
+    };
+    let (text, data) = header(&printed(LAYERS, &["cat", "image", "--slice", "0,:2", "--format", "npy"]));
+    assert_eq!(text.trim_end(), "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }");
+    assert_eq!(data, [-6.546f64, -5.802].map(f64::to_le_bytes).concat());
+    let (text, data) = header(&printed(LAYERS, &["cat", "image", "--format", "npy"]));
+    assert!(text.contains("(8, 8)") && text.ends_with('\n') && data.len() == 512);
+    let (text, data) = header(&printed(LAYERS, &["cat", "calibrated:notes", "--format", "npy"]));
+    assert!(text.contains("'<U10'") && data.len() == 80);
+    assert_eq!(data[40..44], ('☂' as u32).to_le_bytes());
+    let (text, _) = header(&printed(LAYERS, &["cat", "gain", "--format", "npy"]));
+    assert!(text.contains("'shape': ()"), "{text}");
+}
+
+/// More elements than are held at a time, cut along each dimension and backwards.
+#[test]
+fn a_large_slice_is_printed_in_parts() {
+    let all = printed("stards/default_config.stards", &["cat", "ramp", "--format", "raw"]);
+    assert_eq!(all.len(), 2_400_000);
+    let turned =
+        printed("stards/default_config.stards", &["cat", "ramp", "--slice", "::-1", "--format", "raw"]);
+    let rows: Vec<u8> = all.chunks(8000).rev().flatten().copied().collect();
+    assert!(turned == rows);
+}
+
+#[test]
+fn info_and_ls_tell_layers_arrays_and_metadata() {
+    let info = text(LAYERS, &["info"]);
+    for part in [
+        "StarDS version 1, 2324 bytes",
+        "layer processed: 1 array(s)",
+        "coef = 0.1 0.2 0.3",
+        "calibrated:notes",
+    ] {
+        assert!(info.contains(part), "{info}");
+    }
+    let json: Value = serde_json::from_slice(&printed(LAYERS, &["info", "--json"])).unwrap();
+    assert_eq!(json["layers"][0]["metadata"]["gain"]["value"], 1.25);
+    assert_eq!(json["arrays"][0]["codec"], "GZIP");
+    assert_eq!((&json["arrays"][0]["raw"], &json["arrays"][0]["stored"]), (&512.into(), &450.into()));
+    let rows = text(LAYERS, &["ls", "--json"]);
+    assert_eq!(rows.lines().count(), 7 + 7);
+    assert!(rows.contains("\"name\":\"zeta:meta_only\",\"kind\":\"metadata\""), "{rows}");
+}
+
+#[test]
+fn verify_ends_in_failure_for_errors_only() {
+    let output = run(&testdata(LAYERS), &["verify"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).lines().all(|line| line.starts_with("warning: ")));
+    let output = run(&testdata("stards-bad/14_corrupt_gzip_block.stards"), &["verify", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"severity\":\"error\""));
+}
+
+#[test]
+fn hostile_files_end_in_an_error_of_every_command() {
+    // Valid, and one that is merely odd.
+    let readable = ["00_control_valid.stards", "30_duplicate_key.stards"];
+    for entry in fs::read_dir(testdata("stards-bad")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.extension().is_none_or(|extension| extension != "stards") {
+            continue;
+        }
+        let expected = i32::from(!readable.contains(&&*name));
+        for command in ["digest", "verify"] {
+            let output = run(&path, &[command]);
+            assert_eq!(output.status.code(), Some(expected), "{command} {name}");
+            assert!(!(output.stdout.is_empty() && output.stderr.is_empty()), "{command} {name}");
+        }
+        for command in [&["info"][..], &["info", "--json"], &["ls"], &["cat", "a"]] {
+            let code = run(&path, command).status.code();
+            assert!(matches!(code, Some(0 | 1)), "{command:?} {name}: {code:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    for (arguments, message) in [
+        (&["cat"][..], "several arrays"),
+        (&["cat", "nothing"], "no such item"),
+        (&["cat", "image", "--slice", "0:1,0,0"], "dimensions"),
+        (&["cat", "image", "--slice", "8"], "index"),
+        (&["cat", "image", "--slice", "x"], "expected an integer"),
+        (&["cat", "image", "--slice", "0", "--range", "0..1"], "exclude each other"),
+        (&["cat", "image", "--range", "0..9"], "not inside"),
+        (&["cat", "gain", "--range", "0..1"], "scalar"),
+    ] {
+        let output = run(&testdata(LAYERS), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains(message), "{arguments:?}: {errors}");
+        // A header may be there already, but no value.
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
