@@ -59,3 +59,5 @@ pub fn peak_memory() -> Option<u64> {
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
+
+pub mod tsfile;

@@ -17,9 +17,11 @@ mod izs;
 mod map;
 mod new_file;
 mod overview;
+mod parallel;
 mod rows;
 mod segments;
 mod stards;
+pub mod tsfile;
 
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};

@@ -16,6 +16,35 @@ impl<'a> BitReader<'a> {
         Self { bytes: &bytes[..bytes.len().min(most)], at: 0 }
     }
 
+    /// Reads `count` bits, at most 64; zeros stand for what is past the end. [`check`](Self::check) tells
+    /// afterwards whether any were.
+    #[inline]
+    pub(crate) fn take(&mut self, count: u32) -> u64 {
+        debug_assert!(count <= 64);
+        let value = if count <= 57 {
+            // Two shifts, since none by 64 is possible.
+            self.peek() >> 1 >> (63 - count)
+        } else {
+            let high = self.peek() >> 32;
+            let low = load(self.bytes, (self.at + 32) / 8) << ((self.at + 32) % 8);
+            (high << (count - 32)) | low >> (96 - count)
+        };
+        self.at += count as usize;
+        value
+    }
+
+    /// Goes on `count` bits.
+    #[inline]
+    pub(crate) fn skip(&mut self, count: u32) {
+        self.at += count as usize;
+    }
+
+    /// Whether all bits that were taken were there.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), ErrorKind> {
+        if self.at <= self.bytes.len() * 8 { Ok(()) } else { Err(self.truncated(0)) }
+    }
+
     fn truncated(&self, count: u32) -> ErrorKind {
         let needed = (self.at as u64 + u64::from(count)).div_ceil(8);
         ErrorKind::Truncated { needed, available: self.bytes.len() as u64 }
@@ -23,7 +52,7 @@ impl<'a> BitReader<'a> {
 
     /// The next 57 bits and more at the top; zeros stand for what is past the end.
     #[inline]
-    fn peek(&self) -> u64 {
+    pub(crate) fn peek(&self) -> u64 {
         load(self.bytes, self.at / 8) << (self.at % 8)
     }
 
@@ -35,18 +64,7 @@ impl<'a> BitReader<'a> {
         if end > self.bytes.len() * 8 {
             return Err(self.truncated(count));
         }
-        let value = if count <= 57 {
-            // Two shifts, since none by 64 is possible.
-            self.peek() >> 1 >> (63 - count)
-        } else {
-            let high = self.peek() >> 32;
-            let low_count = count - 32;
-            self.at += 32;
-            let low = self.peek() >> 1 >> (63 - low_count);
-            (high << low_count) | low
-        };
-        self.at = end;
-        Ok(value)
+        Ok(self.take(count))
     }
 
     /// Reads one bit.

@@ -29,26 +29,27 @@ pub fn decode<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> R
     out.reserve(count.min(input.len().saturating_mul(8)));
     out.push(T::from_word(value));
     for i in 1..count {
-        match bits.bits(2)? {
-            0 => value = ring[bits.bits(index_bits)? as usize],
+        match bits.take(2) {
+            0 => value = ring[bits.take(index_bits) as usize],
             1 => {
-                let base = ring[bits.bits(index_bits)? as usize];
-                leading = LEADING[bits.bits(3)? as usize];
-                let significant = match bits.bits(significant_bits)? as u32 {
+                let base = ring[bits.take(index_bits) as usize];
+                leading = LEADING[bits.take(3) as usize];
+                let significant = match bits.take(significant_bits) as u32 {
                     0 => T::BITS,
                     some => some,
                 };
                 if leading + significant > T::BITS {
                     return Err(ErrorKind::Invalid("window passes the width of the value"));
                 }
-                value = base ^ bits.bits(significant)? << (T::BITS - leading - significant);
+                value = base ^ bits.take(significant) << (T::BITS - leading - significant);
             }
-            2 => value ^= bits.bits(T::BITS - leading)?,
+            2 => value ^= bits.take(T::BITS - leading),
             _ => {
-                leading = LEADING[bits.bits(3)? as usize];
-                value ^= bits.bits(T::BITS - leading)?;
+                leading = LEADING[bits.take(3) as usize];
+                value ^= bits.take(T::BITS - leading);
             }
         }
+        bits.check()?;
         ring[i % size as usize] = value;
         out.push(T::from_word(value));
     }

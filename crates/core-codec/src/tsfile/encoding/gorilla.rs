@@ -19,25 +19,38 @@ impl Window {
     pub(super) const NONE: Self = Self { leading: 0, significant: 0 };
 
     /// The XOR with the previous value, with the window that it leaves behind.
+    ///
+    /// What stands in front of the bits is looked at in one word, since this is where the time goes.
     #[inline]
     pub(super) fn read<T: Word>(&mut self, bits: &mut BitReader<'_>) -> Result<u64, ErrorKind> {
-        if !bits.bit()? {
-            return Ok(0);
-        }
-        if bits.bit()? {
-            // Five or six bits each.
-            let size = T::BITS.trailing_zeros();
-            let both = bits.bits(2 * size)? as u32;
-            self.leading = both >> size;
-            self.significant = (both & (T::BITS - 1)) + 1;
-            if self.leading + self.significant > T::BITS {
-                return Err(ErrorKind::Invalid("window passes the width of the value"));
+        let word = bits.peek();
+        match word >> 62 {
+            0 | 1 => {
+                bits.skip(1);
+                return bits.check().map(|()| 0);
             }
-        } else if self.significant == 0 {
-            return Err(ErrorKind::Invalid("window used before one was set"));
+            2 => {
+                bits.skip(2);
+                if self.significant == 0 {
+                    return Err(ErrorKind::Invalid("window used before one was set"));
+                }
+            }
+            _ => {
+                // Five or six bits each.
+                let size = T::BITS.trailing_zeros();
+                let both = (word << 2 >> (64 - 2 * size)) as u32;
+                bits.skip(2 + 2 * size);
+                self.leading = both >> size;
+                self.significant = (both & (T::BITS - 1)) + 1;
+                if self.leading + self.significant > T::BITS {
+                    return Err(ErrorKind::Invalid("window passes the width of the value"));
+                }
+            }
         }
         let trailing = T::BITS - self.leading - self.significant;
-        Ok(bits.bits(self.significant)? << trailing)
+        let xor = bits.take(self.significant) << trailing;
+        bits.check()?;
+        Ok(xor)
     }
 }
 
@@ -52,12 +65,15 @@ pub fn decode<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> R
     let mut bits = BitReader::new(input);
     let mut value = bits.bits(T::BITS)?;
     // A value takes a bit at least.
-    out.reserve(count.min(input.len().saturating_mul(8)));
-    out.push(T::from_word(value));
+    if count > input.len().saturating_mul(8) {
+        return Err(ErrorKind::Truncated { needed: count as u64 / 8, available: input.len() as u64 });
+    }
+    let start = out.len();
+    out.resize(start + count, T::from_word(value));
     let mut window = Window::NONE;
-    for _ in 1..count {
+    for slot in &mut out[start + 1..] {
         value ^= window.read::<T>(&mut bits)?;
-        out.push(T::from_word(value));
+        *slot = T::from_word(value);
     }
     Ok(bits.rest())
 }

@@ -1,0 +1,148 @@
+//! Reads TsFiles beside the Python packages `tsfile` 2.5.0 and `pyarrow`, on the same data.
+//!
+//! `cargo xtask bench tsfile [--seconds N]` makes a Python environment under `target/`, writes the files there, and
+//! prints millions of points a second: full scans into batches of columns on one core and on two, the time to
+//! open a file of 100,000 series and read one, and each decoder alone.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use bench::tsfile::decoders;
+use std_io::tsfile::{Batch, TimeRange, TsFile};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const COLUMNS: u64 = 10;
+const NAMES: [&str; 6] = ["int64_one", "int64_many", "double_one", "double_many", "text_one", "text_many"];
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/tsfile_bench.py");
+
+fn main() -> Result<()> {
+    let mut args = env::args().skip(1);
+    let mut seconds = 3.0;
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--seconds" => seconds = args.next().ok_or("--seconds needs a number")?.parse()?,
+            "--scan" => return scan_worker(Path::new(&args.next().ok_or("which file?")?), seconds),
+            "--decoders" => return decoders::print(),
+            other => return Err(format!("unknown argument {other}").into()),
+        }
+    }
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or(target, PathBuf::from).join("tsfile-bench");
+    let python = environment(&target)?;
+    let folder = target.join("files");
+    run(Command::new(&python).arg(SCRIPT).arg("write").arg(&folder))?;
+    scans(&python, &folder, seconds)?;
+    open_one(&python, &folder)?;
+    decoders::print()
+}
+
+/// A Python environment with the packages, made once.
+fn environment(target: &Path) -> Result<PathBuf> {
+    let python = target.join("venv/bin/python");
+    if !python.exists() {
+        fs::create_dir_all(target)?;
+        run(Command::new("python3").args(["-m", "venv"]).arg(target.join("venv")))?;
+        let packages = ["tsfile==2.5.0", "pyarrow==26.0.1", "pandas"];
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+    }
+    Ok(python)
+}
+
+fn run(command: &mut Command) -> Result<String> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {}", output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Runs a command on the first `cores` cores and reads the number that it prints.
+fn pinned(cores: usize, program: &Path, args: &[&str]) -> Result<f64> {
+    let list = if cores == 1 { "0".to_owned() } else { format!("0-{}", cores - 1) };
+    let mut command = Command::new("taskset");
+    command.args(["-c", &list]).arg(program).args(args).env("RAYON_NUM_THREADS", cores.to_string());
+    Ok(run(&mut command)?.trim().parse()?)
+}
+
+fn scans(python: &Path, folder: &Path, seconds: f64) -> Result<()> {
+    let myself = env::current_exe()?;
+    println!("full scan into batches, {COLUMNS} columns, millions of points a second");
+    println!(
+        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
+        "file", "1 core", "2 cores", "wheel 1", "wheel 2", "parquet", "/wheel", "2 / 1"
+    );
+    for name in NAMES {
+        let file = folder.join(format!("{name}.tsfile"));
+        let folder = folder.to_str().ok_or("path is not UTF-8")?;
+        let (file, seconds) = (file.to_str().ok_or("path is not UTF-8")?, seconds.to_string());
+        let ours = |cores| pinned(cores, &myself, &["--seconds", &seconds, "--scan", file]);
+        let theirs = |cores, task| pinned(cores, python, &[SCRIPT, task, folder, name, &seconds]);
+        let (one, wheel) = (ours(1)?, theirs(1, "scan")?);
+        let (two, wheel_two) = (ours(2)?, theirs(2, "scan")?);
+        let parquet = theirs(1, "parquet")?;
+        println!(
+            "{name:<12} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>8.2} {:>8.2}",
+            one / 1e6,
+            two / 1e6,
+            wheel / 1e6,
+            wheel_two / 1e6,
+            parquet / 1e6,
+            one / wheel,
+            two / one
+        );
+    }
+    Ok(())
+}
+
+/// Scans a file as often as fits and prints the points a second of the best time.
+fn scan_worker(path: &Path, seconds: f64) -> Result<()> {
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut best = f64::INFINITY;
+    let mut points = 0;
+    while points == 0 || Instant::now() < end {
+        let start = Instant::now();
+        points = scan(path)?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    println!("{}", points as f64 / best);
+    Ok(())
+}
+
+fn scan(path: &Path) -> Result<u64> {
+    let file = TsFile::open(path)?;
+    let names: Vec<String> = (0..COLUMNS).map(|i| format!("c{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut points = 0;
+    let mut scan = file.scan(Some("t"), Some(&names), TimeRange::ALL, |_| true);
+    while let Some(batch) = scan.next()? {
+        points += batch.batch.rows() as u64 * batch.batch.columns.len() as u64;
+    }
+    Ok(points)
+}
+
+/// Opens the file of many series and reads one of them.
+fn open_one(python: &Path, folder: &Path) -> Result<()> {
+    let path = folder.join("series.tsfile");
+    let device = core_codec::tsfile::DeviceId::new(vec![Some("t".into()), Some("d054321".into())]);
+    let mut best = Duration::MAX;
+    for _ in 0..500 {
+        let start = Instant::now();
+        let file = TsFile::open(&path)?;
+        let entry = file.device(&device)?.ok_or("the device is not in the file")?;
+        let mut rows = file.rows(&entry, Some(&["v"]), TimeRange::ALL)?.serial();
+        let mut batch = Batch::default();
+        let mut found = 0;
+        while rows.next(&mut batch)? {
+            found += batch.rows();
+        }
+        assert_eq!(found, 3);
+        best = best.min(start.elapsed());
+    }
+    let wheel = pinned(1, python, &[SCRIPT, "open", folder.to_str().ok_or("path is not UTF-8")?])?;
+    println!("\nopen a file of 100,000 series and read one of them: {best:.1?}, wheel {wheel:.3} ms");
+    Ok(())
+}

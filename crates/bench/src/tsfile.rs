@@ -1,0 +1,3 @@
+//! What the benchmark of TsFile needs beside its program.
+
+pub mod decoders;

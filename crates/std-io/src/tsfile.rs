@@ -1,0 +1,225 @@
+//! TsFiles.
+
+use std::path::Path;
+
+use core_codec::Limits;
+use core_codec::tsfile::query::{Rows, Serial};
+use core_codec::tsfile::{
+    DeviceCursor, DeviceEntry, DeviceId, Metadata, Series, SeriesCursor, TsFile as Reader,
+};
+
+use crate::error::Error;
+use crate::input::{Access, Input};
+use crate::parallel::Parallel;
+
+mod scan;
+
+pub use core_codec::tsfile::query::{Batch, Field, Plan, TimeRange};
+pub use scan::{Scan, ScanBatch};
+
+/// An open TsFile.
+///
+/// ```no_run
+/// use std_io::tsfile::{Batch, TimeRange, TsFile};
+///
+/// let file = TsFile::open("plant.tsfile")?;
+/// for device in file.devices(None) {
+///     let device = device?;
+///     let mut rows = file.rows(&device, Some(&["temperature"]), TimeRange::ALL)?;
+///     let mut batch = Batch::default();
+///     while rows.next(&mut batch)? {
+///         println!("{}: {} rows", device.id, batch.rows());
+///     }
+/// }
+/// # Ok::<(), std_io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TsFile {
+    input: Input,
+    reader: Reader,
+}
+
+impl TsFile {
+    /// Opens a file by a memory map, with the default limits.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or its footer is damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_input(Input::open(path, Access::Map)?, &Limits::default())
+    }
+
+    /// Opens what `input` holds.
+    ///
+    /// # Errors
+    /// When its footer is damaged.
+    pub fn from_input(input: Input, limits: &Limits) -> Result<Self, Error> {
+        let reader = input.run(|source| Reader::open(source, limits))?;
+        Ok(Self { input, reader })
+    }
+
+    /// Gives the master key of an encrypted file; nothing happens to one that is not encrypted.
+    ///
+    /// # Errors
+    /// When it is not the key of the file, or the cipher is unknown.
+    pub fn unlock(&mut self, master: &[u8]) -> Result<(), Error> {
+        Ok(self.reader.unlock(master)?)
+    }
+
+    /// The metadata of the footer.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.reader.metadata
+    }
+
+    /// The sans-IO reader.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Where the bytes come from.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// All devices, or those of one table, in the order of the index. Memory does not grow with their number.
+    #[must_use]
+    pub fn devices(&self, table: Option<&str>) -> Devices<'_> {
+        Devices { file: self, cursor: self.reader.devices(table), failed: false }
+    }
+
+    /// Finds a device.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn device(&self, id: &DeviceId) -> Result<Option<DeviceEntry>, Error> {
+        self.input.run(|source| self.reader.device(source, id))
+    }
+
+    /// The series of a device, the time column of aligned measurements among them.
+    #[must_use]
+    pub fn series(&self, device: &DeviceEntry) -> SeriesIter<'_> {
+        let cursor = SeriesCursor::new(&self.reader.metadata, self.reader.limits(), device);
+        SeriesIter { file: self, cursor, failed: false }
+    }
+
+    /// Finds one series of a device; the bloom filter is asked first.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn find(&self, device: &DeviceId, measurement: &str) -> Result<Option<Series>, Error> {
+        self.input.run(|source| self.reader.find(source, device, measurement))
+    }
+
+    /// Which chunks of a device hold rows of these columns (all of them by default) in a range of times.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn plan(
+        &self,
+        device: &DeviceEntry,
+        columns: Option<&[&str]>,
+        range: TimeRange,
+    ) -> Result<Plan, Error> {
+        self.input.run(|source| Plan::new(&self.reader, source, device, columns, range))
+    }
+
+    /// Rows of a device: these columns (all of them by default) in a range of times. Pages are decoded on all
+    /// threads.
+    ///
+    /// # Errors
+    /// What is wrong with the index.
+    pub fn rows(
+        &self,
+        device: &DeviceEntry,
+        columns: Option<&[&str]>,
+        range: TimeRange,
+    ) -> Result<RowReader<'_>, Error> {
+        Ok(self.read(self.plan(device, columns, range)?))
+    }
+
+    /// The rows of a plan.
+    #[must_use]
+    pub fn read(&self, plan: Plan) -> RowReader<'_> {
+        RowReader { file: self, rows: Rows::new(&self.reader, plan), parallel: Parallel::default() }
+    }
+}
+
+/// Devices of a file.
+pub struct Devices<'a> {
+    file: &'a TsFile,
+    cursor: DeviceCursor,
+    failed: bool,
+}
+
+impl Iterator for Devices<'_> {
+    type Item = Result<DeviceEntry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.file.input.run(|source| self.cursor.next(source));
+        self.failed = next.is_err();
+        next.transpose()
+    }
+}
+
+/// Series of a device.
+pub struct SeriesIter<'a> {
+    file: &'a TsFile,
+    cursor: SeriesCursor,
+    failed: bool,
+}
+
+impl Iterator for SeriesIter<'_> {
+    type Item = Result<Series, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let reader = &self.file.reader;
+        let next = self.file.input.run(|source| self.cursor.next(source, &reader.metadata, reader.limits()));
+        self.failed = next.is_err();
+        next.transpose()
+    }
+}
+
+/// Rows of a device as batches of columns.
+pub struct RowReader<'a> {
+    file: &'a TsFile,
+    rows: Rows,
+    parallel: Parallel,
+}
+
+impl RowReader<'_> {
+    /// The columns of the batches.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        self.rows.fields()
+    }
+
+    /// Decodes one page after another, on the calling thread alone.
+    #[must_use]
+    pub fn serial(mut self) -> Self {
+        self.parallel = Parallel::with_width(1);
+        self
+    }
+
+    /// Replaces `batch` by the next rows; its memory is used again. `false` when there are no more.
+    ///
+    /// # Errors
+    /// What is wrong with the chunks and pages.
+    pub fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        let Self { file, rows, parallel } = self;
+        match file.input.mapped() {
+            Some(bytes) => {
+                let done = rows.next(&file.reader, bytes, parallel, batch);
+                Ok(core_codec::source::complete(done)?)
+            }
+            None => file.input.run(|source| rows.next(&file.reader, source, &Serial, batch)),
+        }
+    }
+}
