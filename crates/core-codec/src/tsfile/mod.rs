@@ -15,6 +15,7 @@ pub mod index;
 pub mod metadata;
 pub mod page;
 pub mod query;
+pub mod scan;
 pub mod series;
 pub mod statistics;
 pub mod types;

@@ -9,11 +9,15 @@ use alloc::vec::Vec;
 use crate::tsfile::column::Column;
 use crate::tsfile::types::DataType;
 
+mod aggregate;
+mod filter;
 mod merge;
 mod piece;
 mod plan;
 mod rows;
 
+pub use aggregate::{Aggregate, Aggregator, Ask, Scalar};
+pub use filter::{TagFilter, Test};
 pub use piece::Work;
 pub use plan::{Piece, Plan};
 pub use rows::{Executor, Rows, Serial};

@@ -179,6 +179,29 @@ impl Work {
         self.segment.as_ref().and_then(|segment| segment.chunks.columns.get(column)).map_or(0, |c| c.0)
     }
 
+    /// Whether there are pages that have not been decoded or passed over.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.segment.is_some()
+    }
+
+    /// Forgets the pages.
+    pub(super) fn done(&mut self) {
+        self.segment = None;
+    }
+
+    /// Statistics of the page of the first column.
+    pub(super) fn statistics(&self) -> Option<&Statistics> {
+        let segment = self.segment.as_ref()?;
+        let page = segment.columns.first()?.as_ref()?;
+        segment.chunks.columns.first()?.1.of(page)
+    }
+
+    /// Whether the first column has no value here.
+    pub(super) fn is_empty_column(&self) -> bool {
+        let page = self.segment.as_ref().and_then(|segment| segment.columns.first());
+        page.and_then(Option::as_ref).is_none_or(|page| page.uncompressed == 0)
+    }
+
     /// Payloads that decoding needs.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         let pages = self.segment.iter().flat_map(|segment| {

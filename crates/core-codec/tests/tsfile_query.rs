@@ -1,0 +1,365 @@
+//! Queries give what was written, whatever the layout: overlapping chunks, aligned or not, any range, with bytes
+//! that come late or without a footer.
+
+#![allow(missing_docs)]
+
+mod tsfile_support;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::{env, fs};
+
+use core_codec::limits::Limits;
+use core_codec::source::{Poll, Source, Stop, check_range, complete};
+use core_codec::tsfile::query::{
+    Aggregate, Aggregator, Ask, Batch, Plan, Rows as Query, Scalar, Serial, TimeRange,
+};
+use core_codec::tsfile::scan::Indexer;
+use core_codec::tsfile::{DataType, DeviceEntry, Encoding, Series, TsFile, Value};
+use proptest::prelude::*;
+use tsfile_support::{Cells, Device, Footer, Rows, cells, device, file};
+
+/// Rows as one reads them: a value a column, or none.
+type Table = Vec<(i64, Vec<Option<Scalar>>)>;
+
+fn drain<S: Source + ?Sized>(file: &TsFile, source: &S, plan: Plan) -> Poll<Table> {
+    let mut rows = Query::new(file, plan);
+    let mut batch = Batch::default();
+    let mut table = Vec::new();
+    while retry(|| rows.next(file, source, &Serial, &mut batch))? {
+        for (row, &time) in batch.times.iter().enumerate() {
+            let values = batch.columns.iter().map(|column| column.get(row).map(Scalar::from)).collect();
+            table.push((time, values));
+        }
+    }
+    assert!(table.is_sorted_by(|a, b| a.0 < b.0));
+    Ok(table)
+}
+
+thread_local! {
+    /// Ranges that a late source has been asked for.
+    static FETCHED: RefCell<Vec<Range<u64>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls a reader until it stops asking for bytes.
+fn retry<T>(mut step: impl FnMut() -> Poll<T>) -> Poll<T> {
+    loop {
+        match step() {
+            Err(Stop::Need(ranges)) => FETCHED.with_borrow_mut(|fetched| fetched.extend(ranges)),
+            other => return other,
+        }
+    }
+}
+
+/// Bytes that come only after they have been asked for.
+struct Late<'a>(&'a [u8]);
+
+impl Source for Late<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn bytes(&self, range: Range<u64>) -> Poll<&[u8]> {
+        check_range(&range, self.len())?;
+        let there = FETCHED.with_borrow(|fetched| {
+            fetched.iter().any(|known| known.start <= range.start && range.end <= known.end)
+        });
+        if there { self.0.bytes(range) } else { Err(Stop::Need(vec![range])) }
+    }
+}
+
+fn devices<S: Source + ?Sized>(file: &TsFile, source: &S) -> Vec<DeviceEntry> {
+    let mut cursor = file.devices(None);
+    let mut all = Vec::new();
+    while let Some(device) = retry(|| cursor.next(source)).unwrap() {
+        all.push(device);
+    }
+    all
+}
+
+fn rows_of(bytes: &[u8], columns: Option<&[&str]>, range: TimeRange) -> Table {
+    let file = complete(TsFile::open(bytes, &Limits::default())).unwrap();
+    let device = devices(&file, bytes).remove(0);
+    let plan = complete(Plan::new(&file, bytes, &device, columns, range)).unwrap();
+    complete(drain(&file, bytes, plan)).unwrap()
+}
+
+fn ints(table: Table) -> Vec<(i64, Vec<Option<i64>>)> {
+    let number = |value: Scalar| match value {
+        Scalar::Int64(value) => value,
+        other => panic!("{other:?}"),
+    };
+    table.into_iter().map(|(time, row)| (time, row.into_iter().map(|v| v.map(number)).collect())).collect()
+}
+
+const DEVICE: [Option<&str>; 2] = [Some("root.sg"), Some("d")];
+
+#[test]
+fn of_overlapping_chunks_the_later_one_wins() {
+    let chunks = vec![
+        Rows { times: vec![1, 3, 5], columns: vec![cells("s", &[Some(10), Some(30), Some(50)])] },
+        Rows { times: vec![3, 4], columns: vec![cells("s", &[Some(-3), Some(-4)])] },
+        Rows { times: vec![0, 5], columns: vec![cells("s", &[Some(-10), Some(-5)])] },
+    ];
+    let bytes = file(&[device(&DEVICE, false, chunks)], &Footer::default());
+    let expected = [(0, -10), (1, 10), (3, -3), (4, -4), (5, -5)].map(|(t, v)| (t, vec![Some(v)]));
+    assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+}
+
+#[test]
+fn a_null_does_not_win_over_a_value() {
+    let chunks = vec![
+        Rows {
+            times: vec![1, 2],
+            columns: vec![cells("a", &[Some(1), Some(2)]), cells("b", &[None, Some(20)])],
+        },
+        Rows {
+            times: vec![1, 2],
+            columns: vec![cells("a", &[None, Some(-2)]), cells("b", &[Some(-1), None])],
+        },
+    ];
+    let bytes = file(&[device(&DEVICE, true, chunks)], &Footer::default());
+    let expected = [(1, vec![Some(1), Some(-1)]), (2, vec![Some(-2), Some(20)])];
+    assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+}
+
+#[test]
+fn rows_that_miss_a_measurement_do_not_shift_values() {
+    let chunk = Rows {
+        times: vec![1, 2, 3],
+        columns: vec![cells("a", &[Some(1), None, Some(3)]), cells("b", &[None, Some(2), None])],
+    };
+    let bytes = file(&[device(&DEVICE, true, vec![chunk])], &Footer::default());
+    let expected = [(1, vec![Some(1), None]), (2, vec![None, Some(2)]), (3, vec![Some(3), None])];
+    assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+    // A column that the index does not have for one of the chunks is null there.
+    let first = Rows { times: vec![1], columns: vec![cells("a", &[Some(1)])] };
+    let second = Rows { times: vec![2], columns: vec![cells("a", &[Some(2)]), cells("late", &[Some(9)])] };
+    let bytes = file(&[device(&DEVICE, true, vec![first, second])], &Footer::default());
+    let expected = [(1, vec![Some(1), None]), (2, vec![Some(2), Some(9)])];
+    assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+}
+
+/// Chunks of up to three columns with some values missing.
+fn some_device() -> impl Strategy<Value = Device> {
+    let rows =
+        prop::collection::btree_map(-20i64..20, prop::array::uniform3(prop::option::of(any::<i64>())), 1..12);
+    let chunks = prop::collection::vec(rows, 1..5);
+    (any::<bool>(), chunks).prop_map(|(aligned, chunks)| {
+        let columns = |rows: &BTreeMap<i64, [Option<i64>; 3]>| -> Vec<Cells> {
+            let column = |at: usize| rows.values().map(|row| row[at]).collect::<Vec<_>>();
+            (0..3).map(|at| cells(&format!("s{at}"), &column(at))).collect()
+        };
+        let chunks = chunks
+            .iter()
+            .map(|rows| Rows { times: rows.keys().copied().collect(), columns: columns(rows) })
+            .collect();
+        device(&DEVICE, aligned, chunks)
+    })
+}
+
+/// What the rows should be: by time and column the last value that was written.
+fn model(device: &Device, range: TimeRange) -> Vec<(i64, Vec<Option<i64>>)> {
+    let mut rows: BTreeMap<i64, Vec<Option<i64>>> = BTreeMap::new();
+    for chunk in &device.chunks {
+        for (at, &time) in chunk.times.iter().enumerate() {
+            for (column, cells) in chunk.columns.iter().enumerate() {
+                if cells.values[at].is_some() || device.aligned {
+                    let row = rows.entry(time).or_insert_with(|| vec![None; 3]);
+                    row[column] = cells.values[at].or(row[column]);
+                }
+            }
+        }
+    }
+    rows.into_iter().filter(|(time, _)| range.start <= *time && *time <= range.end).collect()
+}
+
+proptest! {
+    #[test]
+    fn queries_give_what_was_written(device in some_device(), start in -25i64..25, length in 0i64..50) {
+        let bytes = file(std::slice::from_ref(&device), &Footer::default());
+        for range in [TimeRange::ALL, TimeRange { start, end: start + length }] {
+            let expected = model(&device, range);
+            prop_assert_eq!(&ints(rows_of(&bytes, None, range)), &expected);
+
+            let file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+            let entry = devices(&file, &bytes[..]).remove(0);
+            for column in 0..3 {
+                let name = format!("s{column}");
+                let plan = complete(Plan::new(&file, &bytes[..], &entry, Some(&[&name]), range)).unwrap();
+                let found = complete(Aggregator::new(plan, Ask::All).run(&file, &bytes[..], &Serial)).unwrap();
+                let values: Vec<(i64, i64)> =
+                    expected.iter().filter_map(|(time, row)| Some((*time, row[column]?))).collect();
+                let ends = |row: Option<&(i64, i64)>| row.map(|&(time, value)| (time, Scalar::Int64(value)));
+                prop_assert_eq!(found.count, values.len() as u64);
+                prop_assert_eq!(found.first, ends(values.first()));
+                prop_assert_eq!(found.last, ends(values.last()));
+                let of = |value: Option<i64>| value.map(Scalar::Int64);
+                prop_assert_eq!(found.min, of(values.iter().map(|row| row.1).min()));
+                prop_assert_eq!(found.max, of(values.iter().map(|row| row.1).max()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_without_footer_gives_the_same(device in some_device()) {
+        let bytes = file(std::slice::from_ref(&device), &Footer::default());
+        let closed = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        let cut = &bytes[..closed.metadata.meta_offset as usize];
+        let mut indexer = complete(Indexer::new(cut, &Limits::default())).unwrap();
+        complete(indexer.run(cut)).unwrap();
+        let (scanned, mut devices, damage) = indexer.finish();
+        prop_assert_eq!(damage, None);
+        prop_assert_eq!(devices.len(), 1);
+        let found = devices.remove(0);
+        let plan = Plan::of_series(found.time, found.series, TimeRange::ALL);
+        let table = complete(drain(&scanned, cut, plan)).unwrap();
+        prop_assert_eq!(ints(table), model(&device, TimeRange::ALL));
+    }
+}
+
+fn testdata() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tsfile");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let tsfile = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "tsfile");
+    let paths = paths.into_iter().filter(tsfile);
+    paths
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
+        .filter(|(name, _)| !name.contains("encrypted"))
+}
+
+#[test]
+fn bytes_may_come_late() {
+    for (name, bytes) in testdata() {
+        FETCHED.with_borrow_mut(Vec::clear);
+        let late = Late(&bytes);
+        let file = retry(|| TsFile::open(&late, &Limits::default())).unwrap();
+        for device in devices(&file, &late) {
+            let plan = retry(|| Plan::new(&file, &late, &device, None, TimeRange::ALL)).unwrap();
+            let found = drain(&file, &late, plan).unwrap();
+            let plan = complete(Plan::new(&file, &bytes[..], &device, None, TimeRange::ALL)).unwrap();
+            // NaN differs from itself, its text does not.
+            let expected = complete(drain(&file, &bytes[..], plan)).unwrap();
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_statistics_rule_out_is_not_read() {
+    let (_, bytes) = testdata().find(|(name, _)| name == "tree_multipage").unwrap();
+    let file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+    let entry = devices(&file, &bytes[..]).remove(0);
+    let all = rows_of(&bytes, Some(&["s1"]), TimeRange::ALL);
+    let first = all[0].0;
+    let read = |range| {
+        let plan = complete(Plan::new(&file, &bytes[..], &entry, Some(&["s1"]), range)).unwrap();
+        let mut rows = Query::new(&file, plan);
+        let mut batch = Batch::default();
+        let mut batches = 0;
+        while complete(rows.next(&file, &bytes[..], &Serial, &mut batch)).unwrap() {
+            batches += 1;
+        }
+        batches
+    };
+    assert!(read(TimeRange::ALL) > 1, "the file has several pages");
+    assert_eq!(read(TimeRange { start: first, end: first }), 1);
+    assert_eq!(read(TimeRange { start: i64::MIN, end: first - 1 }), 0);
+}
+
+/// The aggregate of decoded rows.
+fn decoded(table: &Table) -> Aggregate {
+    let values: Vec<(i64, &Scalar)> =
+        table.iter().filter_map(|(time, row)| Some((*time, row[0].as_ref()?))).collect();
+    let end = |row: Option<&(i64, &Scalar)>| row.map(|&(time, value)| (time, value.clone()));
+    Aggregate {
+        count: values.len() as u64,
+        first: end(values.first()),
+        last: end(values.last()),
+        ..Aggregate::default()
+    }
+}
+
+/// Whether the statistics hold the values before they were rounded to be stored.
+fn is_lossy(file: &TsFile, bytes: &[u8], series: &Series) -> bool {
+    let chunk = complete(file.chunk(bytes, &series.name, &series.chunks[0])).unwrap();
+    let rounded = [Encoding::Rle, Encoding::Ts2Diff, Encoding::Sprintz].contains(&chunk.encoding);
+    rounded && [DataType::Float, DataType::Double].contains(&series.dtype)
+}
+
+#[test]
+fn aggregates_from_statistics_equal_those_of_the_data() {
+    let mut from_statistics = 0;
+    for (name, bytes) in testdata() {
+        let file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        for device in devices(&file, &bytes[..]) {
+            for series in complete(file.all_series(&bytes[..], &device)).unwrap() {
+                if series.is_time() || is_lossy(&file, &bytes, &series) {
+                    continue;
+                }
+                let plan = || {
+                    let columns = Some(&[&*series.name][..]);
+                    complete(Plan::new(&file, &bytes[..], &device, columns, TimeRange::ALL)).unwrap()
+                };
+                let table = complete(drain(&file, &bytes[..], plan())).unwrap();
+                let mut found =
+                    complete(Aggregator::new(plan(), Ask::Ends).run(&file, &bytes[..], &Serial)).unwrap();
+                from_statistics += found.from_statistics;
+                (found.from_statistics, found.decoded) = (0, 0);
+                let what = format!("{name} {} {}", device.id, series.name);
+                assert_eq!(format!("{found:?}"), format!("{:?}", decoded(&table)), "{what}");
+            }
+        }
+    }
+    assert!(from_statistics > 100);
+}
+
+#[test]
+fn scans_find_all_data_of_real_files() {
+    for (name, bytes) in testdata() {
+        let closed = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        let cut = &bytes[..closed.metadata.meta_offset as usize];
+        for (bytes, zeros) in [(cut.to_vec(), 0), ([cut, &[0; 100]].concat(), 100)] {
+            let mut indexer = complete(Indexer::new(&bytes[..], &Limits::default())).unwrap();
+            complete(indexer.run(&bytes[..])).unwrap();
+            assert_eq!(indexer.position(), bytes.len() as u64 - zeros, "{name}");
+            let (_, found, damage) = indexer.finish();
+            assert_eq!(damage, None, "{name}");
+            for device in devices(&closed, &bytes_of(&name)[..]) {
+                let scanned = found.iter().find(|found| found.id == device.id);
+                let scanned = scanned.unwrap_or_else(|| panic!("{name}: {}", device.id));
+                for series in complete(closed.all_series(&bytes_of(&name)[..], &device)).unwrap() {
+                    let all = scanned.series.iter().chain(&scanned.time);
+                    let same = all.into_iter().find(|found| found.name == series.name);
+                    let same = same.unwrap_or_else(|| panic!("{name}: {}", series.name));
+                    let offsets =
+                        |series: &Series| -> Vec<u64> { series.chunks.iter().map(|c| c.offset).collect() };
+                    assert_eq!(offsets(same), offsets(&series), "{name}: {}", series.name);
+                }
+            }
+        }
+        // Cut inside: what stands before is found, and where the damage is.
+        let inside = &cut[..cut.len().saturating_sub(3).max(7)];
+        let mut indexer = complete(Indexer::new(inside, &Limits::default())).unwrap();
+        complete(indexer.run(inside)).unwrap();
+        assert!(indexer.position() <= inside.len() as u64);
+        assert_eq!(indexer.finish().2.is_some(), cut.len() > 7, "{name}");
+    }
+}
+
+fn bytes_of(name: &str) -> Vec<u8> {
+    testdata().find(|(found, _)| found == name).unwrap().1
+}
+
+#[test]
+fn values_of_every_type_come_out() {
+    let (_, bytes) = testdata().find(|(name, _)| name == "table_alltypes_nulls").unwrap();
+    let table = rows_of(&bytes, None, TimeRange::ALL);
+    assert!(table.iter().any(|(_, row)| row.iter().any(Option::is_none)));
+    let first: Vec<Option<Value<'_>>> =
+        table[0].1.iter().map(|value| value.as_ref().map(Scalar::value)).collect();
+    assert_eq!(first.len(), 10);
+}
