@@ -117,9 +117,9 @@ fn scan(path: &Path) -> Result<u64> {
     let names: Vec<String> = (0..COLUMNS).map(|i| format!("c{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut points = 0;
-    let mut scan = file.scan(Some("t"), Some(&names), TimeRange::ALL, |_| true);
-    while let Some(batch) = scan.next()? {
-        points += batch.batch.rows() as u64 * batch.batch.columns.len() as u64;
+    for batch in file.scan(Some("t"), Some(&names), TimeRange::ALL, |_| true) {
+        let batch = batch?.batch;
+        points += batch.rows() as u64 * batch.columns.len() as u64;
     }
     Ok(points)
 }

@@ -73,12 +73,23 @@ impl TsFile {
     }
 }
 
+impl Iterator for Scan<'_> {
+    type Item = Result<ScanBatch, Error>;
+
+    /// The next rows. After an error there is nothing more.
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.advance();
+        if next.is_err() {
+            self.devices.failed = true;
+            self.ahead.clear();
+            self.large = None;
+        }
+        next.transpose()
+    }
+}
+
 impl Scan<'_> {
-    /// The next rows; `None` when there are no more.
-    ///
-    /// # Errors
-    /// What is wrong with the file. After an error there is nothing more.
-    pub fn next(&mut self) -> Result<Option<ScanBatch>, Error> {
+    fn advance(&mut self) -> Result<Option<ScanBatch>, Error> {
         loop {
             if let Some((device, rows)) = &mut self.large {
                 let mut batch = Batch::default();
@@ -89,11 +100,7 @@ impl Scan<'_> {
                 self.large = None;
             }
             match self.ahead.pop_front() {
-                Some(Err(error)) => {
-                    self.devices.failed = true;
-                    self.ahead.clear();
-                    return Err(error);
-                }
+                Some(Err(error)) => return Err(error),
                 Some(Ok(Ahead::Large { device, plan })) => {
                     self.large = Some((device.id, self.file.read(plan)));
                 }
