@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Look into .izs signals, TsFile time series and StarDS arrays.
+/// Look into .izs signals, TsFile time series and StarDS arrays; FILE may be an http or https URL.
 #[derive(Debug, Parser)]
 #[command(name = "tripoint", version, max_term_width = 100)]
 pub(crate) struct Args {

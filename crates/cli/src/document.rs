@@ -1,10 +1,12 @@
 //! One open file, whatever its format: what every subcommand asks of it.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
+use core_codec::izs::raw;
 use std_io::{Access, Input};
 
 use crate::args::{CatFormat, Span};
@@ -85,35 +87,53 @@ enum Format {
 }
 
 impl Format {
-    /// Looks at the first and the last bytes. The `.izs` header is only for recognising a file, and a file
-    /// whose footer is right is one without it.
-    fn detect(head: &[u8], tail: &[u8]) -> Option<Self> {
-        if head.starts_with(&core_codec::izs::raw::HEADER)
-            || tail.ends_with(&core_codec::izs::raw::FOOTER_MAGIC)
-        {
-            Some(Self::Izs)
+    /// Looks at the last bytes, and at the first only if those do not tell: of a remote file the end is there
+    /// already. The `.izs` header is only for recognising a file, and a file whose footer is right is one
+    /// without it.
+    fn detect(input: &Input) -> anyhow::Result<Self> {
+        let len = input.len();
+        let part = |range: Range<u64>| input.run(|source| Ok(source.bytes(range.clone())?.to_vec()));
+        if part(len.saturating_sub(8)..len)? == raw::FOOTER_MAGIC {
+            return Ok(Self::Izs);
+        }
+        let head = part(0..len.min(8))?;
+        if head == raw::HEADER {
+            Ok(Self::Izs)
         } else if head.starts_with(b"TsFile") {
-            Some(Self::TsFile)
+            Ok(Self::TsFile)
         } else if head.starts_with(b"STARDS") {
-            Some(Self::Stards)
+            Ok(Self::Stards)
+        } else if head.is_empty() {
+            bail!("the file is empty")
         } else {
-            None
+            bail!("is neither .izs nor TsFile nor StarDS: it starts with {head:02x?}")
         }
     }
 }
 
-/// Opens a file of any of the formats.
+/// Opens a file of any of the formats, by its path or URL.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Document>> {
-    let input = Input::open(path, Access::Map)?;
-    let len = input.len();
-    let (head, tail) = input.run(|source| {
-        Ok((source.bytes(0..len.min(16))?.to_vec(), source.bytes(len.saturating_sub(16)..len)?.to_vec()))
-    })?;
-    match Format::detect(&head, &tail) {
-        Some(Format::Izs) => Ok(Box::new(izs::Document::open(input)?)),
-        Some(Format::Stards) => Ok(Box::new(stards::Document::open(input)?)),
-        Some(Format::TsFile) => bail!("TsFiles cannot be read yet"),
-        None if len == 0 => bail!("the file is empty"),
-        None => bail!("is neither .izs nor TsFile nor StarDS: it starts with {head:02x?}"),
+    let input = input(path)?;
+    match Format::detect(&input)? {
+        Format::Izs => Ok(Box::new(izs::Document::open(input)?)),
+        Format::Stards => Ok(Box::new(stards::Document::open(input)?)),
+        Format::TsFile => bail!("TsFiles cannot be read yet"),
     }
+}
+
+fn input(path: &Path) -> anyhow::Result<Input> {
+    match path.to_str() {
+        Some(url) if url.starts_with("http://") || url.starts_with("https://") => remote(url),
+        _ => Ok(Input::open(path, Access::Map)?),
+    }
+}
+
+#[cfg(feature = "https")]
+fn remote(url: &str) -> anyhow::Result<Input> {
+    Ok(Input::open_url(url, std_io::HttpOptions::default())?)
+}
+
+#[cfg(not(feature = "https"))]
+fn remote(_: &str) -> anyhow::Result<Input> {
+    bail!("this build reads no URLs: it lacks the feature `https`")
 }

@@ -12,6 +12,8 @@
 
 mod error;
 mod fetch;
+#[cfg(feature = "http")]
+mod http;
 mod input;
 mod izs;
 mod map;
@@ -25,6 +27,8 @@ pub mod tsfile;
 
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
+#[cfg(feature = "http")]
+pub use http::HttpOptions;
 pub use input::{Access, Input};
 pub use izs::{IzsFile, IzsStream, numbers};
 pub use overview::{Basis, Extent, Overview, Trace};

@@ -1,0 +1,228 @@
+//! Byte ranges over HTTP (RFC 9110, section 14).
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::thread;
+use std::time::Duration;
+
+use core_codec::izs::reader::TAIL_LEN;
+use ureq::Agent;
+use ureq::http::{HeaderMap, Response, header};
+
+use crate::fetch::Fetch;
+use crate::input::Input;
+
+/// How a remote file is read.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// The longest that one request may take, its body included.
+    pub timeout: Duration,
+    /// How often a request is tried again that failed for want of an answer, or with 429 or 5xx.
+    pub retries: u32,
+    /// How long to wait before the first retry; twice as long before each further one.
+    pub backoff: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(60), retries: 3, backoff: Duration::from_millis(200) }
+    }
+}
+
+impl Input {
+    /// Opens a file on an HTTP server, in one request for its last MiB, from which readers that start at the end
+    /// of a file are served. A server without range requests, a file that changes while it is read, and answers
+    /// that are too short are errors.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, does not have the file, or does not support range requests.
+    pub fn open_url(url: &str, options: HttpOptions) -> io::Result<Self> {
+        let (ranges, tail) = HttpRanges::open(url, options)?;
+        let start = ranges.len - tail.len() as u64;
+        let input = Self::fetching(ranges);
+        input.preload(start, tail);
+        Ok(input)
+    }
+}
+
+/// A file on an HTTP server.
+#[derive(Debug)]
+struct HttpRanges {
+    agent: Agent,
+    url: String,
+    len: u64,
+    version: Version,
+    options: HttpOptions,
+}
+
+/// What tells one version of a file from the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    etag: Option<String>,
+    last_modified: Option<String>,
+}
+
+impl Version {
+    fn of(headers: &HeaderMap) -> Self {
+        Self { etag: text(headers, header::ETAG), last_modified: text(headers, header::LAST_MODIFIED) }
+    }
+}
+
+/// Why a request failed.
+enum Failure {
+    /// It may work the next time.
+    Passing(io::Error),
+    /// It will not.
+    Lasting(io::Error),
+}
+
+impl HttpRanges {
+    fn open(url: &str, options: HttpOptions) -> io::Result<(Self, Vec<u8>)> {
+        let config =
+            Agent::config_builder().timeout_global(Some(options.timeout)).http_status_as_error(false).build();
+        let agent = Agent::new_with_config(config);
+        let (tail, len, version) = retrying(&options, || {
+            let response = request(&agent, url, &format!("bytes=-{TAIL_LEN}"))?;
+            if is_empty_file(&response) {
+                return Ok((Vec::new(), 0, Version::of(response.headers())));
+            }
+            let (range, len) = part_of(&response)?;
+            if range.end != len || range.end - range.start != len.min(TAIL_LEN) {
+                let message = format!("asked for the last {TAIL_LEN} of {len} bytes, got {range:?}");
+                return Err(Failure::Lasting(invalid(message)));
+            }
+            let version = Version::of(response.headers());
+            Ok((body(response, range.end - range.start)?, len, version))
+        })?;
+        Ok((Self { agent, url: url.to_owned(), len, version, options }, tail))
+    }
+}
+
+impl Fetch for HttpRanges {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        retrying(&self.options, || {
+            let asked = format!("bytes={}-{}", range.start, range.end - 1);
+            let response = request(&self.agent, &self.url, &asked)?;
+            let (found, len) = part_of(&response)?;
+            if len != self.len || Version::of(response.headers()) != self.version {
+                return Err(Failure::Lasting(invalid("the file changed while it was read".into())));
+            }
+            if found != range {
+                return Err(Failure::Lasting(invalid(format!(
+                    "asked for the bytes {range:?}, got {found:?}"
+                ))));
+            }
+            body(response, range.end - range.start)
+        })
+    }
+
+    /// A round trip costs about as much as this many bytes.
+    fn gap(&self) -> u64 {
+        64 << 10
+    }
+}
+
+fn retrying<T>(options: &HttpOptions, mut attempt: impl FnMut() -> Result<T, Failure>) -> io::Result<T> {
+    let mut wait = options.backoff;
+    for _ in 0..options.retries {
+        match attempt() {
+            Ok(value) => return Ok(value),
+            Err(Failure::Lasting(error)) => return Err(error),
+            Err(Failure::Passing(_)) => {
+                thread::sleep(wait);
+                wait = wait.saturating_mul(2);
+            }
+        }
+    }
+    attempt().map_err(|failure| match failure {
+        Failure::Lasting(error) | Failure::Passing(error) => error,
+    })
+}
+
+fn request(agent: &Agent, url: &str, range: &str) -> Result<Response<ureq::Body>, Failure> {
+    let request = agent.get(url).header(header::RANGE, range).header(header::ACCEPT_ENCODING, "identity");
+    let response = request.call().map_err(|error| match error {
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => Failure::Lasting(io::Error::other(error)),
+        error => Failure::Passing(io::Error::other(error)),
+    })?;
+    let status = response.status();
+    if status.is_server_error() || status.as_u16() == 429 {
+        return Err(Failure::Passing(io::Error::other(format!("the server answers {status}"))));
+    }
+    Ok(response)
+}
+
+/// The range that a 206 answer holds, and the length of the file.
+fn part_of(response: &Response<ureq::Body>) -> Result<(Range<u64>, u64), Failure> {
+    let lasting = |kind, message: String| Err(Failure::Lasting(io::Error::new(kind, message)));
+    match response.status().as_u16() {
+        206 => {
+            let content_range = text(response.headers(), header::CONTENT_RANGE);
+            let parsed = content_range.as_deref().and_then(parse_content_range);
+            parsed.ok_or_else(|| {
+                Failure::Lasting(invalid(format!("the answer has no valid Content-Range: {content_range:?}")))
+            })
+        }
+        200 => lasting(io::ErrorKind::Unsupported, "the server does not support range requests".into()),
+        404 | 410 => lasting(io::ErrorKind::NotFound, format!("the server answers {}", response.status())),
+        401 | 403 => {
+            lasting(io::ErrorKind::PermissionDenied, format!("the server answers {}", response.status()))
+        }
+        _ => lasting(io::ErrorKind::Other, format!("the server answers {}", response.status())),
+    }
+}
+
+/// 416 with a length of 0: no range of an empty file can be had.
+fn is_empty_file(response: &Response<ureq::Body>) -> bool {
+    let content_range = text(response.headers(), header::CONTENT_RANGE);
+    response.status().as_u16() == 416 && content_range.is_some_and(|range| range.trim() == "bytes */0")
+}
+
+/// `bytes FIRST-LAST/LENGTH`
+fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
+    let (range, len) = text.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last, len): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, len.parse().ok()?);
+    (first <= last && last < len).then_some((first..last + 1, len))
+}
+
+fn body(response: Response<ureq::Body>, expected: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let mut reader = response.into_body().into_reader().take(expected.saturating_add(1));
+    reader.read_to_end(&mut bytes).map_err(Failure::Passing)?;
+    if bytes.len() as u64 == expected {
+        return Ok(bytes);
+    }
+    let message = format!("the answer should have {expected} bytes, has {}", bytes.len());
+    Err(Failure::Passing(io::Error::new(io::ErrorKind::UnexpectedEof, message)))
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_ranges() {
+        assert_eq!(parse_content_range("bytes 5-9/100"), Some((5..10, 100)));
+        assert_eq!(parse_content_range("bytes 0-0/1"), Some((0..1, 1)));
+        for text in ["bytes 5-9/*", "bytes 9-5/100", "bytes 5-100/100", "bytes */100", "5-9/100", ""] {
+            assert_eq!(parse_content_range(text), None, "{text}");
+        }
+        assert_eq!(parse_content_range(&format!("bytes 0-{}/{}", u64::MAX, u64::MAX)), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! Reading over HTTP, from a server on this machine that also misbehaves.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use core_codec::Limits;
+use std_io::{HttpOptions, Input, IzsFile};
+
+/// What a server does with a request, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Serve,
+    /// Ignores the range.
+    Whole,
+    /// Says another ETag.
+    Changed,
+    /// Sends half of the body, then closes.
+    Short,
+    /// Answers 503.
+    Busy,
+    /// Closes without an answer.
+    Hang,
+    /// Answers 404.
+    Missing,
+    /// Sends other bytes than asked for.
+    Elsewhere,
+}
+
+struct Server {
+    address: String,
+    requests: Arc<Mutex<Vec<Range<u64>>>>,
+}
+
+impl Server {
+    fn start(file: Vec<u8>, act: fn(usize) -> Act) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/capture.izs", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (file, log, number) = (Arc::new(file), requests.clone(), Arc::new(AtomicUsize::new(0)));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (file, log, number) = (file.clone(), log.clone(), number.clone());
+                thread::spawn(move || while answer(stream.as_ref().unwrap(), &file, &log, &number, act) {});
+            }
+        });
+        Self { address, requests }
+    }
+
+    fn requests(&self) -> Vec<Range<u64>> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    fn open(&self) -> std::io::Result<Input> {
+        let options = HttpOptions {
+            timeout: Duration::from_secs(5),
+            backoff: Duration::from_millis(1),
+            ..HttpOptions::default()
+        };
+        Input::open_url(&self.address, options)
+    }
+}
+
+/// Answers one request on a connection; false when it is closed after that.
+fn answer(
+    mut stream: &TcpStream,
+    file: &[u8],
+    log: &Mutex<Vec<Range<u64>>>,
+    number: &AtomicUsize,
+    act: fn(usize) -> Act,
+) -> bool {
+    let mut range = None;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        match lines.next() {
+            Some(Ok(line)) if line.is_empty() => break,
+            Some(Ok(line)) => {
+                if let Some((name, value)) = line.split_once(": ")
+                    && name.eq_ignore_ascii_case("range")
+                {
+                    range = Some(parse_range(value, file.len() as u64));
+                }
+            }
+            _ => return false,
+        }
+    }
+    let act = act(number.fetch_add(1, Ordering::SeqCst));
+    let mut range = range.expect("every request is for a range");
+    log.lock().unwrap().push(range.clone());
+    if act == Act::Elsewhere {
+        range = range.start + 1..range.end;
+    }
+    let etag = if act == Act::Changed { "\"two\"" } else { "\"one\"" };
+    let content_range = format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), file.len());
+    let body = &file[range.start as usize..range.end as usize];
+    let (status, headers, body) = match act {
+        Act::Whole => ("200 OK", String::new(), file),
+        Act::Busy => ("503 Service Unavailable", String::new(), &[][..]),
+        Act::Missing => ("404 Not Found", String::new(), &[][..]),
+        Act::Hang => return false,
+        _ if file.is_empty() => {
+            ("416 Range Not Satisfiable", "Content-Range: bytes */0\r\n".to_owned(), &[][..])
+        }
+        _ => ("206 Partial Content", format!("Content-Range: {content_range}\r\n"), body),
+    };
+    let head =
+        format!("HTTP/1.1 {status}\r\nETag: {etag}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    let sent = if act == Act::Short { &body[..body.len() / 2] } else { body };
+    stream.write_all(head.as_bytes()).is_ok() && stream.write_all(sent).is_ok() && act != Act::Short
+}
+
+fn parse_range(value: &str, len: u64) -> Range<u64> {
+    let (first, last) = value.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    match first {
+        "" => len.saturating_sub(last.parse().unwrap())..len,
+        _ => first.parse().unwrap()..last.parse::<u64>().unwrap() + 1,
+    }
+}
+
+fn testdata(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// An `.izs` file of more than a MiB whose three blocks lie far before its tail.
+fn large_file() -> Vec<u8> {
+    let small = testdata("hand_none_exact.izs");
+    // The blocks stay where they are; padding that no index names comes before the indexes, which move.
+    let schema_len = u32::from_le_bytes(small[small.len() - 16..][..4].try_into().unwrap()) as usize;
+    let schema_at = small.len() - 16 - schema_len;
+    let mut file = small[..schema_at].to_vec();
+    file.resize(schema_at + (2 << 20), 0xee);
+    file.extend(&small[schema_at..]);
+    file
+}
+
+fn opened(server: &Server) -> Result<IzsFile, std_io::Error> {
+    IzsFile::from_input(server.open()?, Limits::default())
+}
+
+#[test]
+fn one_request_opens_and_reads_a_small_file() {
+    let bytes = testdata("group_capture_multi.izs");
+    let server = Server::start(bytes.clone(), |_| Act::Serve);
+    let file = opened(&server).unwrap();
+    let logic = file.stream(file.find("logic").unwrap()).unwrap();
+    let samples: Vec<u8> = logic.read(0..logic.len()).unwrap();
+    assert_eq!(samples.len(), 120_000);
+    assert_eq!(server.requests(), vec![0..bytes.len() as u64; 1]);
+}
+
+#[test]
+fn blocks_outside_the_tail_take_one_request_for_each_run() {
+    let bytes = large_file();
+    let server = Server::start(bytes.clone(), |_| Act::Serve);
+    let file = opened(&server).unwrap();
+    assert_eq!(server.requests().len(), 1);
+    let id = file.schema().streams().next().unwrap();
+    let stream = file.stream(id).unwrap();
+    let read = stream.read_bytes(0..stream.len()).unwrap();
+    // The index, and the blocks that stand together.
+    assert!(server.requests().len() <= 3, "{:?}", server.requests());
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, bytes).unwrap();
+    let local = IzsFile::open(&path).unwrap();
+    assert_eq!(read, local.stream(id).unwrap().read_bytes(0..stream.len()).unwrap());
+    let before = server.requests().len();
+    stream.read_bytes(0..stream.len()).unwrap();
+    assert_eq!(server.requests().len(), before, "what was fetched is cached");
+}
+
+#[test]
+fn passing_failures_are_tried_again() {
+    let server = Server::start(testdata("group_capture_multi.izs"), |number| {
+        [Act::Busy, Act::Hang, Act::Short, Act::Serve][number.min(3)]
+    });
+    opened(&server).unwrap();
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[test]
+fn lasting_failures_are_clear_errors() {
+    type Row = (fn(usize) -> Act, &'static str, usize);
+    let table: [Row; 7] = [
+        (|_| Act::Whole, "the server does not support range requests", 1),
+        (|_| Act::Missing, "the server answers 404 Not Found", 1),
+        (|_| Act::Busy, "the server answers 503 Service Unavailable", 4),
+        (|_| Act::Elsewhere, "asked for the last", 1),
+        (
+            |number| if number == 0 { Act::Serve } else { Act::Changed },
+            "the file changed while it was read",
+            2,
+        ),
+        (|number| if number == 0 { Act::Serve } else { Act::Elsewhere }, "asked for the bytes", 2),
+        (|number| if number == 0 { Act::Serve } else { Act::Short }, "", 5),
+    ];
+    for (act, says, requests) in table {
+        let server = Server::start(large_file(), act);
+        let result = opened(&server).and_then(|file| {
+            let stream = file.stream(file.schema().streams().next().unwrap())?;
+            stream.read_bytes(0..stream.len())
+        });
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        assert_eq!(server.requests().len(), requests, "{error}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_one() {
+    let server = Server::start(Vec::new(), |_| Act::Serve);
+    assert_eq!(server.open().unwrap().len(), 0);
+}
