@@ -18,9 +18,7 @@ mod input;
 mod izs;
 mod map;
 mod new_file;
-mod overview;
 mod parallel;
-mod rows;
 mod segments;
 mod stards;
 pub mod tsfile;
@@ -30,6 +28,5 @@ pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
 pub use input::{Access, Input};
-pub use izs::{IzsFile, IzsStream, numbers};
-pub use overview::{Basis, Extent, Overview, Trace};
+pub use izs::{Basis, Extent, Finding, IzsFile, IzsStream, Overview, Severity, Trace, numbers};
 pub use stards::{StardsArray, StardsFile, StardsWriter};

@@ -8,10 +8,10 @@ mod items;
 use std::io::Write;
 
 use core_codec::Limits;
-use std_io::{Input, IzsFile};
+use std_io::{Input, IzsFile, Severity};
 
 use crate::document::{self, CatRequest, Outcome};
-use crate::output::Row;
+use crate::output::{Row, row};
 
 /// An open `.izs` file.
 pub(crate) struct Document(IzsFile);
@@ -42,5 +42,28 @@ impl document::Document for Document {
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
         digest::emit(&self.0, emit)
+    }
+
+    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+        let mut outcome = Outcome::Done;
+        let mut result = Ok(());
+        self.0.verify(true, &mut |finding| {
+            let severity = match finding.severity {
+                Severity::Warning => "warning",
+                Severity::Error => {
+                    outcome = Outcome::Failed;
+                    "error"
+                }
+            };
+            let message = match &*finding.item {
+                "" => finding.message,
+                item => format!("{item}: {}", finding.message),
+            };
+            if result.is_ok() {
+                result = emit(row([("severity", severity.into()), ("message", message.into())]));
+            }
+        })?;
+        result?;
+        Ok(outcome)
     }
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use core_codec::error::ErrorKind;
 use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Object, Value};
 
+use super::{IzsFile, numbers};
 use crate::error::Error;
-use crate::izs::{IzsFile, numbers};
 
 /// Inner elements that one read may hold at once.
 const MOST_INNER: u64 = 1 << 20;

@@ -1,5 +1,13 @@
 //! `.izs` files.
 
+mod overview;
+mod reduce;
+mod rows;
+mod verify;
+
+pub use overview::{Basis, Extent, Overview, Trace};
+pub use verify::{Finding, Severity};
+
 use std::ops::Range;
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use core_codec::izs::Element;
 use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, StreamId, Summary};
 
+use super::{IzsFile, IzsStream, numbers};
 use crate::error::Error;
-use crate::izs::{IzsFile, IzsStream, numbers};
 
 /// Elements that stand for a column, where there are too many to read.
 const SAMPLE: u64 = 4096;
@@ -116,7 +116,7 @@ impl IzsFile {
     ) -> Option<(IzsStream<'_>, u32)> {
         let entity = &self.schema()[self.schema()[id].entity()];
         let element = self.stream(id).ok()?.descriptor().element;
-        let summary = entity.summaries().iter().find(|summary| serves(summary, fields))?;
+        let summary = entity.summaries().iter().find(|summary| serves(summary, fields, element))?;
         let base = u32::from(summary.base_level?);
         let fits = |shift: u32| shift < 63 && (1u64 << shift).saturating_mul(width as u64) <= elements;
         let (place, shift) =
@@ -191,9 +191,14 @@ fn cost(stream: &IzsStream, elements: &Range<u64>) -> u64 {
 }
 
 /// Whether a summary has what every field needs. `bit_and_or` is exact for single bits, `range` for numbers that
-/// start at bit 0, except for signed ones, which it compares as if they were unsigned.
-fn serves(summary: &Summary, fields: &[Field]) -> bool {
-    let number = |field: &Field| matches!(field.kind, Kind::Int { .. } | Kind::Float32 | Kind::Float64);
+/// start at bit 0; it compares signed ones at the width of the element.
+fn serves(summary: &Summary, fields: &[Field], element: Element) -> bool {
+    let bits = u32::from(element.size()) * 8;
+    let number = |field: &Field| match field.kind {
+        Kind::Int { .. } | Kind::Float32 | Kind::Float64 => true,
+        Kind::Signed { .. } => field.width == bits,
+        _ => false,
+    };
     match &*summary.key {
         "bit_and_or" => fields.iter().all(|field| field.width == 1),
         "range" => fields.iter().all(|field| field.position == 0 && number(field)),

@@ -1,0 +1,347 @@
+//! Every rule of the specification, checked.
+
+use std::ops::Range;
+
+use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value};
+use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
+
+use super::reduce::Reduce;
+use super::{IzsFile, IzsStream, numbers};
+use crate::error::Error;
+
+/// The smallest block that the specification recommends, in elements.
+const SMALLEST_BLOCK: u64 = 4096;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Allowed, or of no consequence here; another reader may trip over it.
+    Warning,
+    /// It breaks a rule of the specification, or data cannot be read.
+    Error,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// JSON pointer of the entity or stream; empty for the file as a whole.
+    pub item: String,
+    /// What it is.
+    pub message: String,
+}
+
+/// Where findings go.
+type Report<'a> = &'a mut dyn FnMut(Finding);
+
+impl IzsFile {
+    /// Checks everything, reading all of the file; with `summaries`, computes them again and compares.
+    ///
+    /// # Errors
+    /// Only when the file cannot be had any more; what is wrong in it is a finding.
+    pub fn verify(&self, summaries: bool, report: Report) -> Result<(), Error> {
+        self.verify_header(report)?;
+        for entity in self.schema().entities() {
+            self.verify_entity(entity, report);
+        }
+        for id in self.schema().streams() {
+            self.verify_stream(id, report);
+        }
+        if summaries {
+            for entity in self.schema().entities() {
+                for summary in self.schema()[entity].summaries() {
+                    self.verify_summary(entity, summary, report);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_header(&self, report: Report) -> Result<(), Error> {
+        let head = self.input.run(|source| Ok(source.bytes(0..source.len().min(8))?.to_vec()))?;
+        if head != HEADER {
+            warning(
+                report,
+                String::new(),
+                format!("the header is {head:02x?}: other tools may not know the file"),
+            );
+        }
+        let mut dialects = self.schema().streams().filter_map(|id| Some(self.descriptor(id)?.dialect));
+        let first = dialects.next();
+        if dialects.any(|dialect| Some(dialect) != first) {
+            warning(report, String::new(), "streams use the key names of different dialects".into());
+        }
+        Ok(())
+    }
+
+    fn descriptor(&self, id: StreamId) -> Option<&Descriptor> {
+        self.schema()[id].descriptor().ok()
+    }
+
+    fn verify_entity(&self, id: EntityId, report: Report) {
+        let schema = self.schema();
+        let entity = &schema[id];
+        let pointer = || schema.entity_pointer(id).to_string();
+        if let Kind::Opaque(opaque) = entity.kind() {
+            warning(report, pointer(), format!("not understood: {}", opaque.reason));
+        }
+        for (name, value) in entity.attributes().iter() {
+            if let Some(what) = unreadable_by_reference(value) {
+                warning(report, pointer(), format!("crate iguazu reads no file with {what}, as in {name:?}"));
+            }
+        }
+        if let Kind::Enum { bits, values } = entity.kind()
+            && values.len() as u64 > 1u64.checked_shl((*bits).into()).unwrap_or(u64::MAX)
+        {
+            warning(report, pointer(), format!("{} names for a value of {bits} bits", values.len()));
+        }
+        if let Some((stream, fields)) = schema.fields(id).filter(|(stream, _)| entity.data() == Some(*stream))
+        {
+            let bits =
+                self.descriptor(stream).map_or(64, |descriptor| u32::from(descriptor.element.size()) * 8);
+            for field in fields.iter().filter(|field| field.position.saturating_add(field.width) > bits) {
+                let pointer = schema.entity_pointer(field.entity).to_string();
+                let end = field.position.saturating_add(field.width);
+                error(report, pointer, format!("the field ends at bit {end} of an element of {bits} bits"));
+            }
+        }
+        if let Err(message) = self.verify_lengths(id) {
+            error(report, pointer(), message);
+        }
+    }
+
+    /// Whether the lengths of the streams of an entity fit one another. Streams that cannot be read are told of
+    /// elsewhere.
+    fn verify_lengths(&self, id: EntityId) -> Result<(), String> {
+        let schema = self.schema();
+        let entity = &schema[id];
+        let child = entity.children().first().copied();
+        let is_record = entity.kind() == &Kind::Record
+            || entity.attributes().get("core:role").and_then(Value::as_str) == Some("record");
+        match entity.kind() {
+            Kind::Record | Kind::Group if is_record => {
+                let mut lengths = entity.children().iter().filter_map(|&child| self.rows(child).ok());
+                let first = lengths.next().unwrap_or(0);
+                match lengths.find(|&length| length != first) {
+                    Some(other) => Err(format!("children of a record have {first} and {other} elements")),
+                    None => Ok(()),
+                }
+            }
+            Kind::Tuple { .. } | Kind::FixedArray { .. } => {
+                let size = match entity.kind() {
+                    Kind::Tuple { fields } => fields.len() as u64,
+                    Kind::FixedArray { elements } => (*elements).into(),
+                    _ => 1,
+                };
+                match child.and_then(|child| self.rows(child).ok()) {
+                    Some(length) if size == 0 || length % size != 0 => {
+                        Err(format!("the child has {length} elements, not a multiple of {size}"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Kind::VariableArray => match child.and_then(|child| self.rows(child).ok()) {
+                Some(length) => self.verify_ends(id, length),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the end positions of a `variable_array` never go back, and end where the child does.
+    fn verify_ends(&self, id: EntityId, length: u64) -> Result<(), String> {
+        let Some(Ok(stream)) = self.schema()[id].data().map(|data| self.stream(data)) else { return Ok(()) };
+        let mut last = 0;
+        let mut wrong = None;
+        let element = stream.descriptor().element;
+        let read = stream.for_each_part(0..stream.len(), |range, bytes| {
+            for (index, end) in range.zip(numbers(element, bytes)) {
+                if end < last && wrong.is_none() {
+                    wrong =
+                        Some(format!("element {index} ends at {end}, before the one before it, at {last}"));
+                }
+                last = end;
+            }
+            Ok::<_, Error>(())
+        });
+        match (read, wrong) {
+            // Told of with the stream.
+            (Err(_), _) => Ok(()),
+            (Ok(()), Some(wrong)) => Err(wrong),
+            (Ok(()), None) if last != length => {
+                Err(format!("the last element ends at {last}, the child has {length} elements"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn verify_stream(&self, id: StreamId, report: Report) {
+        let pointer = || self.schema().stream_pointer(id).to_string();
+        let stream = match self.stream(id) {
+            Ok(stream) => stream,
+            Err(found) => return error(report, pointer(), found.to_string()),
+        };
+        let descriptor = stream.descriptor();
+        if !descriptor.block.is_power_of_two() || descriptor.block < SMALLEST_BLOCK {
+            let message =
+                format!("blocks of {} elements: should be a power of 2 from 4096 on", descriptor.block);
+            warning(report, pointer(), message);
+        }
+        if !descriptor.i_size.is_multiple_of(INDEX_ENTRY_LEN) {
+            warning(
+                report,
+                pointer(),
+                format!("an index of {} bytes is not whole entries", descriptor.i_size),
+            );
+        }
+        for (name, _) in descriptor.other.iter() {
+            warning(report, pointer(), format!("unknown member {name:?} of the stream descriptor"));
+        }
+        if let Err(found) = self.verify_places(&stream, report) {
+            return error(report, pointer(), found.to_string());
+        }
+        let read = stream.for_each_part(0..stream.len(), |_, _| Ok::<_, Error>(()));
+        if let Err(found) = read.and_then(|()| stream.check_empty_block()) {
+            error(report, pointer(), found.to_string());
+        }
+    }
+
+    /// The index stands behind all blocks, and nothing overlaps what stands at the end.
+    fn verify_places(&self, stream: &IzsStream, report: Report) -> Result<(), Error> {
+        let descriptor = stream.descriptor();
+        let pointer = || self.schema().stream_pointer(stream.reader.id()).to_string();
+        let index = descriptor.i_offset..descriptor.i_offset.saturating_add(descriptor.i_size);
+        let schema = self.izs.schema_bytes();
+        if index.end > schema.start && !index.is_empty() {
+            warning(report, pointer(), format!("the index {index:?} overlaps the schema {schema:?}"));
+        }
+        let entries = descriptor.index_entries();
+        let mut next = 0;
+        while next < entries {
+            let batch = next..entries.min(next + super::INDEX_BATCH);
+            next = batch.end;
+            for block in self.input.run(|source| stream.reader.blocks(source, batch.clone()))? {
+                let Range { start, end } = block.bytes;
+                if end > index.start {
+                    let message =
+                        format!("block {} at {start}..{end} ends after the index starts", block.number);
+                    error(report, pointer(), message);
+                    return Ok(());
+                }
+                if end > schema.start {
+                    warning(report, pointer(), format!("block {} overlaps the schema", block.number));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_summary(&self, id: EntityId, summary: &Summary, report: Report) {
+        let schema = self.schema();
+        let pointer = |level: usize| {
+            let entity = schema.entity_pointer(id);
+            format!("{entity}/summaries/{}/levels/{level}", summary.key)
+        };
+        let Some(data) = schema[id].data().filter(|&data| schema[data].role() == Role::Data) else { return };
+        let Some(descriptor) = self.descriptor(data) else { return };
+        let Some(reduce) =
+            Reduce::of(&summary.key, schema[id].kind(), descriptor.element, descriptor.dialect)
+        else {
+            return warning(
+                report,
+                pointer(0),
+                format!("summary {:?} is not known, nor checked", summary.key),
+            );
+        };
+        let Some(base) = summary.base_level.filter(|&base| base < 32) else {
+            return error(report, pointer(0), "`base_level` is missing or not valid".into());
+        };
+        let mut below = (data, descriptor.end, 1u64 << base, 1);
+        for (number, &level) in summary.levels.iter().enumerate() {
+            let (source, groups_below, size, values_below) = below;
+            let Ok(level_stream) = self.stream(level) else { return };
+            let expected = groups_below / size;
+            let found = level_stream.len() / reduce.values();
+            if found != expected || level_stream.len() % reduce.values() != 0 {
+                let message = format!("{} values for {expected} groups", level_stream.len());
+                // Readers go on without it, from the data.
+                if found.checked_add(1) != Some(expected) {
+                    return error(report, pointer(number), message);
+                }
+                let message = format!("{message}: the last is missing, as crate iguazu leaves it");
+                warning(report, pointer(number), message);
+            }
+            match self.verify_level(reduce, source, values_below, size, &level_stream) {
+                Ok(None) => {}
+                Ok(Some(group)) => {
+                    return error(
+                        report,
+                        pointer(number),
+                        format!("group {group} differs from its elements"),
+                    );
+                }
+                // Told of with the stream.
+                Err(_) => return,
+            }
+            below = (level, found, 2, reduce.values());
+        }
+    }
+
+    /// The first group of a level that is not what the groups (or elements) of `source` make it.
+    fn verify_level(
+        &self,
+        reduce: Reduce,
+        source: StreamId,
+        values_below: u64,
+        size: u64,
+        level: &IzsStream,
+    ) -> Result<Option<u64>, Error> {
+        const GROUPS: u64 = 1 << 14;
+        let source = self.stream(source)?;
+        let element = source.descriptor().element;
+        let pairs = |values: u64, bytes: &[u8]| -> Vec<(u64, u64)> {
+            let values = usize::try_from(values).unwrap_or(1);
+            let all: Vec<u64> = numbers(element, bytes).collect();
+            all.chunks_exact(values).map(|group| (group[0], group[values - 1])).collect()
+        };
+        let groups = (level.len() / reduce.values()).min(source.len() / values_below / size);
+        let most = (GROUPS / size).max(1);
+        let mut next = 0;
+        while next < groups {
+            let part = next..groups.min(next + most);
+            next = part.end;
+            let (below_start, below_end) = (part.start * size * values_below, part.end * size * values_below);
+            let below = pairs(values_below, &source.read_bytes(below_start..below_end)?);
+            let stored = level.read_bytes(part.start * reduce.values()..part.end * reduce.values())?;
+            let stored = pairs(reduce.values(), &stored);
+            let below = below.chunks(usize::try_from(size).unwrap_or(usize::MAX));
+            for ((number, below), &stored) in part.zip(below).zip(&stored) {
+                if !reduce.same(element, reduce.group(below), stored) {
+                    return Ok(Some(number));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What crate `iguazu` fails on in the value of an attribute.
+fn unreadable_by_reference(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Null => Some("null"),
+        Value::Negative(_) => Some("a negative integer (it reads it with a fraction, -5.0)"),
+        Value::Array(values) => values.iter().find_map(unreadable_by_reference),
+        Value::Object(members) => members.iter().find_map(|(_, value)| unreadable_by_reference(value)),
+        _ => None,
+    }
+}
+
+fn warning(report: Report, item: String, message: String) {
+    report(Finding { severity: Severity::Warning, item, message });
+}
+
+fn error(report: Report, item: String, message: String) {
+    report(Finding { severity: Severity::Error, item, message });
+}
