@@ -1,8 +1,12 @@
 //! The bit streams of compressed blocks, which are written forward and read backward.
 
+/// Bytes that four flushes may touch: up to 15 before the last of them, and its four.
+pub(crate) type Room = [u8; 20];
+
 /// Writes bits from the least significant one of the first byte on.
 ///
 /// A writer that runs into `limit` writes no more and says so in the end: see [`BitWriter::finish`].
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct BitWriter {
     accumulator: u32,
     /// Bits in the accumulator.
@@ -33,6 +37,31 @@ impl BitWriter {
         self.accumulator >>= self.bits & 24;
         self.bits &= 7;
         true
+    }
+
+    /// The next bytes of `out`: room for four times [`flush_within`](Self::flush_within), then [`skip`](Self::skip).
+    #[inline(always)]
+    pub(crate) fn room<'a>(&self, out: &'a mut [u8]) -> Option<&'a mut Room> {
+        out.get_mut(self.at..)?.first_chunk_mut()
+    }
+
+    /// Moves whole bytes to `room`, `offset` bytes in; returns how far in the next ones go. Needs no check of bounds:
+    /// a flush moves three bytes at the most.
+    #[inline(always)]
+    pub(crate) fn flush_within(&mut self, room: &mut Room, offset: usize) -> usize {
+        if let Some(slot) = room.get_mut(offset & 15..).and_then(|rest| rest.first_chunk_mut()) {
+            *slot = self.accumulator.to_le_bytes();
+        }
+        let bytes = self.bits >> 3;
+        self.accumulator >>= self.bits & 24;
+        self.bits &= 7;
+        offset + bytes as usize
+    }
+
+    /// Goes on behind what was moved to the room.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, offset: usize) {
+        self.at += offset;
     }
 
     /// Flushes, fills the last byte with zeros, and returns where it ends.

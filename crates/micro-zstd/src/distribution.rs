@@ -44,7 +44,7 @@ impl Distribution {
         let mut of = [0_i8; SYMBOLS];
         let mut left = size as i32;
         // One division for all: shares in units of 2^-20.
-        let share = (size << 20) / total;
+        let share = (size << 20).checked_div(total)?;
         for (share_of, &count) in of.iter_mut().zip(counts) {
             if count > 0 {
                 let part = ((u32::from(count) * share + (1 << 19)) >> 20) as i32;

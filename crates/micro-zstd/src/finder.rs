@@ -43,52 +43,40 @@ impl<const HASH: usize> Finder<HASH> {
         self.base = self.base.wrapping_add(by as u16);
     }
 
-    /// Enters the position `at` and returns the one that its hash led to, if it lies in the window.
+    /// Enters the position `at` and returns how far before it the string was last that has the same hash.
     #[inline(always)]
-    fn enter(&mut self, at: usize, hash: u32) -> Option<usize> {
+    fn enter(&mut self, at: usize, hash: u32) -> usize {
         let position = self.base.wrapping_add(at as u16);
-        let slot = &mut self.table[hash as usize & (HASH - 1)];
-        let distance = position.wrapping_sub(core::mem::replace(slot, position));
-        at.checked_sub(usize::from(distance)).filter(|_| distance > 0)
+        let slot = &mut self.table[(hash >> (32 - Self::LOG)) as usize & (HASH - 1)];
+        usize::from(position.wrapping_sub(core::mem::replace(slot, position)))
     }
 
     /// The first match that starts at `from` or later, where the last one ended.
     ///
     /// Matches of the latest offset have 4 bytes or more, others `min`, which is 4 to 8.
-    #[inline(always)]
+    // A function of its own, so that its loop stays in registers.
+    #[inline(never)]
     pub(crate) fn find(&mut self, min: usize, data: &[u8], from: usize, repeats: Repeats) -> Option<Match> {
         let mut at = from;
+        let mut repeated = repeats.likely(0);
         loop {
-            let here = data.get(at..)?;
+            let here = data.get(at..)?.first_chunk::<8>()?;
             let word = word(here)?;
-            let more = self::word(here.get(min - 4..)?)?;
-            let candidate = self.enter(at, hash(min, word, more) >> (32 - Self::LOG));
-            let offset = repeats.likely(at - from);
-            if let Some(earlier) = at.checked_sub(offset).and_then(|earlier| data.get(earlier..))
-                && self::word(earlier) == Some(word)
-                && offset > 0
-            {
-                let length = REPEAT_MIN + common_prefix(here.get(4..)?, earlier.get(4..)?);
-                return Some(Match { at, length, offset: offset as u16 });
+            let distance = self.enter(at, hash(min, word, self::word(here.get(min - 4..)?)?));
+            if repeated <= at && earlier_word(data, at - repeated) == Some(word) {
+                let length = common_length(data, at, at - repeated);
+                return Some(Match { at, length, offset: repeated as u16 });
             }
-            if let Some(candidate) = candidate
-                && let Some(earlier) = data.get(candidate..)
-                && self::word(earlier) == Some(word)
-            {
-                let length = 4 + common_prefix(here.get(4..)?, earlier.get(4..)?);
+            // A distance of 0, the position itself, is out of range as well.
+            if distance.wrapping_sub(1) < at && earlier_word(data, at - distance) == Some(word) {
+                let length = common_length(data, at, at - distance);
                 if length >= min {
-                    let back = data
-                        .get(from..at)?
-                        .iter()
-                        .rev()
-                        .zip(data.get(..candidate)?.iter().rev())
-                        .take_while(|(a, b)| a == b)
-                        .count();
-                    let offset = (at - candidate) as u16;
-                    return Some(Match { at: at - back, length: length + back, offset });
+                    let back = common_suffix(data.get(from..at)?, data.get(..at - distance)?);
+                    return Some(Match { at: at - back, length: length + back, offset: distance as u16 });
                 }
             }
-            at += 1 + (at - from) / 64;
+            repeated = repeats.likely(1);
+            at += 1 + (at - from) / 32;
         }
     }
 
@@ -100,10 +88,27 @@ impl<const HASH: usize> Finder<HASH> {
                 && let Some(word) = word(here)
                 && let Some(more) = here.get(min - 4..).and_then(self::word)
             {
-                self.enter(at, hash(min, word, more) >> (32 - Self::LOG));
+                self.enter(at, hash(min, word, more));
             }
         }
     }
+}
+
+#[inline(always)]
+fn earlier_word(data: &[u8], at: usize) -> Option<u32> {
+    data.get(at..).and_then(word)
+}
+
+/// The length of the match of `at` with `earlier`, of which the first four bytes are known.
+fn common_length(data: &[u8], at: usize, earlier: usize) -> usize {
+    let known = REPEAT_MIN;
+    let rest = |at: usize| data.get(at + known..).unwrap_or_default();
+    known + common_prefix(rest(at), rest(earlier))
+}
+
+/// How many bytes `a` and `b` have in common at the back.
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }
 
 #[inline(always)]

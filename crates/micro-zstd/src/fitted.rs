@@ -16,6 +16,8 @@ pub struct Fitted {
     huffman: huffman::Codes,
     /// The decoder has the Huffman codes.
     has_huffman: bool,
+    /// Bits that they took for 256 of the literals that they were made for.
+    rate: u32,
     literals: Kind<[Transform; LITERALS_CODES]>,
     match_length: Kind<[Transform; MATCH_CODES]>,
     offset: Kind<[Transform; OFFSET_CODES]>,
@@ -25,6 +27,8 @@ impl Coding for Fitted {}
 
 /// Fewer literals than this are not worth a description of codes.
 const FEW_LITERALS: usize = 12;
+/// Where more different literals than this occur, all others may.
+const MANY: u32 = 128;
 /// More literals than this must be in four streams.
 const SINGLE_STREAM: usize = 1023;
 /// Bytes of the sizes of the first three streams.
@@ -34,6 +38,7 @@ impl sealed::Coding for Fitted {
     const NEW: Self = Self {
         huffman: huffman::Codes::NEW,
         has_huffman: false,
+        rate: 0,
         literals: Kind::NEW,
         match_length: Kind::NEW,
         offset: Kind::NEW,
@@ -114,20 +119,29 @@ impl Fitted {
         out: &mut [u8],
     ) -> Option<(LiteralsType, usize)> {
         let known = if self.has_huffman { self.huffman.cost(counts) } else { None };
+        if known.is_some_and(|known| known * 32 <= count as u32 * self.rate / 256 * 33) {
+            return Some((LiteralsType::Treeless, LITERALS));
+        }
         let (ideal, different) = huffman::ideal_cost(counts, count as u32);
-        // A description takes about 3 bits a byte that occurs.
-        let fresh = ideal + 3 * different + 16;
+        // About what a description takes.
+        let fresh = ideal + 2 * different + 100;
         if known.unwrap_or(fresh).min(fresh) as usize >= 8 * count {
             return None;
         }
-        if known.is_some_and(|known| known <= fresh) {
+        // Known codes save the work as well.
+        if known.is_some_and(|known| known <= fresh + fresh / 64) {
             return Some((LiteralsType::Treeless, LITERALS));
+        }
+        if different > MANY {
+            // The few bytes that did not occur will: with codes for all, the next blocks need no new ones.
+            counts.iter_mut().filter(|count| **count == 0).for_each(|count| *count = 1);
         }
         // The decoder does not have them before the block is out.
         self.has_huffman = false;
         if !self.huffman.build(counts) {
             return None;
         }
+        self.rate = ideal * 256 / count.max(1) as u32;
         let described = self.huffman.describe(out, LITERALS)?;
         Some((LiteralsType::Compressed, described))
     }
@@ -170,9 +184,7 @@ impl Fitted {
             skip = 0;
             let run = run.get(end.saturating_sub(count)..end)?;
             count -= run.len();
-            if !self.huffman.encode(run, &mut writer, out.get_mut(..limit)?) {
-                return None;
-            }
+            writer = self.huffman.encode(run, writer, out.get_mut(..limit)?)?;
         }
         writer.finish(out.get_mut(..limit)?)
     }

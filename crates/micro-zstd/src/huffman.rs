@@ -1,6 +1,6 @@
 //! Huffman codes of literals (RFC 8878, section 4.2).
 
-use crate::bits::BitWriter;
+use crate::bits::{BitWriter, Room};
 use crate::distribution::{Distribution, log2};
 use crate::fse::{self, State, Table, Transform};
 
@@ -136,26 +136,43 @@ impl Codes {
         (size < 128).then_some(end)
     }
 
-    /// Adds the codes of `literals`, last one first.
-    #[inline(always)]
+    /// Adds the codes of `literals`, last one first; `None` if `out` is full.
+    // A function of its own, so that all of the loop stays in registers.
+    #[inline(never)]
     #[must_use]
-    pub(crate) fn encode(&self, literals: &[u8], writer: &mut BitWriter, out: &mut [u8]) -> bool {
-        let add = |literal: u8, writer: &mut BitWriter| {
-            let code = self.codes[usize::from(literal)];
-            writer.add(u32::from(code >> 4), u32::from(code & 15));
-        };
-        let (rest, pairs) = literals.as_rchunks::<2>();
-        for [first, second] in pairs.iter().rev() {
-            add(*second, writer);
-            add(*first, writer);
+    pub(crate) fn encode(&self, literals: &[u8], mut writer: BitWriter, out: &mut [u8]) -> Option<BitWriter> {
+        if !writer.flush(out) {
+            return None;
+        }
+        let (rest, groups) = literals.as_rchunks::<8>();
+        for [a, b, c, d, e, f, g, h] in groups.iter().rev() {
+            let room = writer.room(out)?;
+            let offset = self.encode_pair([*h, *g], &mut writer, room, 0);
+            let offset = self.encode_pair([*f, *e], &mut writer, room, offset);
+            let offset = self.encode_pair([*d, *c], &mut writer, room, offset);
+            let offset = self.encode_pair([*b, *a], &mut writer, room, offset);
+            writer.skip(offset);
+        }
+        for literal in rest.iter().rev() {
+            self.add(*literal, &mut writer);
             if !writer.flush(out) {
-                return false;
+                return None;
             }
         }
-        for literal in rest {
-            add(*literal, writer);
-        }
-        writer.flush(out)
+        Some(writer)
+    }
+
+    #[inline(always)]
+    fn encode_pair(&self, pair: [u8; 2], writer: &mut BitWriter, room: &mut Room, offset: usize) -> usize {
+        self.add(pair[0], writer);
+        self.add(pair[1], writer);
+        writer.flush_within(room, offset)
+    }
+
+    #[inline(always)]
+    fn add(&self, literal: u8, writer: &mut BitWriter) {
+        let code = u32::from(self.codes[usize::from(literal)]);
+        writer.add(code >> 4, code & 15);
     }
 }
 

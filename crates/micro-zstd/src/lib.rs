@@ -75,7 +75,7 @@ pub type Fast<const WINDOW: usize = 4096, const HASH: usize = 512, const OUT: us
 pub type Entropy<
     const WINDOW: usize = 4096,
     const HASH: usize = 512,
-    const OUT: usize = 2048,
+    const OUT: usize = 2176,
     C = NoChecksum,
 > = Encoder<Fitted, WINDOW, HASH, OUT, C>;
 
