@@ -1,5 +1,6 @@
 //! How a zstd block is written once its sequences are found.
 
+use crate::finder::Search;
 use crate::frame::{self, BLOCK_HEADER, BlockType, HEADER_MAX};
 use crate::sequences::{self, PREDEFINED, Sequences};
 
@@ -9,13 +10,13 @@ pub trait Coding: Sized + sealed::Coding {}
 impl Coding for Predefined {}
 
 pub(crate) mod sealed {
-    use super::Block;
+    use super::{Block, Search};
 
     pub trait Coding {
         /// The state before [`start`](Self::start), all zero.
         const NEW: Self;
-        /// The shortest match of a new offset that pays.
-        const MIN_MATCH: usize;
+        /// The matches that pay.
+        const SEARCH: Search;
         /// Whether literals without a match can be coded: else such stretches become raw blocks.
         const CODES_LITERALS: bool;
         /// Bytes that a block needs between literals and sequences: the bit stream of the sequences starts there,
@@ -148,7 +149,7 @@ pub struct Predefined;
 
 impl sealed::Coding for Predefined {
     const NEW: Self = Self;
-    const MIN_MATCH: usize = 5;
+    const SEARCH: Search = Search { shortest: 6, delay: 12 };
     const CODES_LITERALS: bool = false;
     const GAP: usize = 24;
 

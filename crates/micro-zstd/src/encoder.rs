@@ -175,7 +175,7 @@ where
         let mut literals = 0;
         loop {
             let found = self.found.take().unwrap_or_else(|| {
-                self.finder.find(K::MIN_MATCH, data, anchor, self.repeats).unwrap_or(nothing)
+                self.finder.find(K::SEARCH, data, anchor, self.repeats).unwrap_or(nothing)
             });
             let run = found.at - anchor;
             // Half a byte more for each sequence: the bit stream must not run into those that it is yet to code.
@@ -195,7 +195,7 @@ where
                 return Parsed { sequences, literals, tail: run, end: data.len() };
             }
             sequences.push(&mut self.out, run, found.length, found.offset, &mut self.repeats);
-            self.finder.enter_match(K::MIN_MATCH, data, &found);
+            self.finder.enter_match(K::SEARCH, data, &found);
             anchor = found.at + found.length;
         }
     }

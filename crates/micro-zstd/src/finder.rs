@@ -1,5 +1,6 @@
 //! Finds earlier copies of what comes next.
 
+use crate::bits::highest_bit;
 use crate::run::common_prefix;
 use crate::sequences::Repeats;
 
@@ -20,8 +21,19 @@ pub(crate) struct Finder<const HASH: usize> {
     base: u16,
 }
 
-/// Bytes of a repeated match at the least.
+/// What matches are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// The shortest match of a new offset, 4 to 8 bytes; repeated ones have 4 bytes or more.
+    pub(crate) shortest: usize,
+    /// What a match must gain more than one that starts a byte earlier, in quarters of a byte.
+    pub(crate) delay: u32,
+}
+
+/// The shortest match of a repeated offset.
 const REPEAT_MIN: usize = 4;
+/// A match of this length is taken without a look at the next byte.
+const ENOUGH: usize = 64;
 
 impl<const HASH: usize> Finder<HASH> {
     pub(crate) const NEW: Self = Self { table: [0; HASH], base: 0 };
@@ -51,44 +63,77 @@ impl<const HASH: usize> Finder<HASH> {
         usize::from(position.wrapping_sub(core::mem::replace(slot, position)))
     }
 
-    /// The first match that starts at `from` or later, where the last one ended.
-    ///
-    /// Matches of the latest offset have 4 bytes or more, others `min`, which is 4 to 8.
+    /// The first match that starts at `from` or later, where the last one ended, unless one that starts a byte
+    /// later is much better.
     // A function of its own, so that its loop stays in registers.
     #[inline(never)]
-    pub(crate) fn find(&mut self, min: usize, data: &[u8], from: usize, repeats: Repeats) -> Option<Match> {
+    pub(crate) fn find(
+        &mut self,
+        search: Search,
+        data: &[u8],
+        from: usize,
+        repeats: Repeats,
+    ) -> Option<Match> {
         let mut at = from;
         let mut repeated = repeats.likely(0);
-        loop {
-            let here = data.get(at..)?.first_chunk::<8>()?;
-            let word = word(here)?;
-            let distance = self.enter(at, hash(min, word, self::word(here.get(min - 4..)?)?));
-            if repeated <= at && earlier_word(data, at - repeated) == Some(word) {
-                let length = common_length(data, at, at - repeated);
-                return Some(Match { at, length, offset: repeated as u16 });
-            }
-            // A distance of 0, the position itself, is out of range as well.
-            if distance.wrapping_sub(1) < at && earlier_word(data, at - distance) == Some(word) {
-                let length = common_length(data, at, at - distance);
-                if length >= min {
-                    let back = common_suffix(data.get(from..at)?, data.get(..at - distance)?);
-                    return Some(Match { at: at - back, length: length + back, offset: distance as u16 });
+        let mut best: Option<(Match, u32)> = None;
+        while let Some(here) = data.get(at..).and_then(|rest| rest.first_chunk()) {
+            let found = self.find_at(search, data, at, here, repeated, from);
+            match (best, found) {
+                (None, None) => at += 1 + (at - from) / 32,
+                (_, Some((found, _))) if found.length >= ENOUGH => return Some(found),
+                (None, Some(_)) => {
+                    best = found;
+                    at += 1;
                 }
+                (Some((_, gain)), Some((_, better))) if better > gain + search.delay => {
+                    best = found;
+                    at += 1;
+                }
+                (Some((best, _)), _) => return Some(best),
             }
             repeated = repeats.likely(1);
-            at += 1 + (at - from) / 32;
         }
+        best.map(|(found, _)| found)
+    }
+
+    /// The match at `at`, where the bytes `here` stand, and what it gains, in quarters of a byte.
+    #[inline(always)]
+    fn find_at(
+        &mut self,
+        search: Search,
+        data: &[u8],
+        at: usize,
+        here: &[u8; 8],
+        repeated: usize,
+        from: usize,
+    ) -> Option<(Match, u32)> {
+        let word = word(here)?;
+        let distance = self.enter(at, hash(search.shortest, here)?);
+        if repeated <= at && earlier_word(data, at - repeated) == Some(word) {
+            let length = common_length(data, at, at - repeated);
+            return Some((Match { at, length, offset: repeated as u16 }, 4 * length as u32));
+        }
+        // A distance of 0, the position itself, is out of range as well.
+        if distance.wrapping_sub(1) < at && earlier_word(data, at - distance) == Some(word) {
+            let length = common_length(data, at, at - distance);
+            if length >= search.shortest {
+                let back = common_suffix(data.get(from..at)?, data.get(..at - distance)?);
+                let found = Match { at: at - back, length: length + back, offset: distance as u16 };
+                return Some((found, (4 * found.length as u32).saturating_sub(highest_bit(distance as u32))));
+            }
+        }
+        None
     }
 
     /// Enters positions in a match, for later ones.
     #[inline(always)]
-    pub(crate) fn enter_match(&mut self, min: usize, data: &[u8], found: &Match) {
+    pub(crate) fn enter_match(&mut self, search: Search, data: &[u8], found: &Match) {
         for at in [found.at + 2, found.at + found.length - 2] {
-            if let Some(here) = data.get(at..)
-                && let Some(word) = word(here)
-                && let Some(more) = here.get(min - 4..).and_then(self::word)
+            if let Some(here) = data.get(at..).and_then(|rest| rest.first_chunk())
+                && let Some(hash) = hash(search.shortest, here)
             {
-                self.enter(at, hash(min, word, more));
+                self.enter(at, hash);
             }
         }
     }
@@ -116,9 +161,10 @@ fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|word| u32::from_le_bytes(*word))
 }
 
-/// A hash of `min` bytes, given the first four and the last four of them, with its best bits at the top.
+/// A hash of the first `length` bytes, with its best bits at the top.
 #[inline(always)]
-fn hash(min: usize, word: u32, more: u32) -> u32 {
-    let first = word.wrapping_mul(0x9E37_79B1);
-    if min == 4 { first } else { (first.rotate_left(15) ^ more).wrapping_mul(0x85EB_CA77) }
+fn hash(length: usize, bytes: &[u8; 8]) -> Option<u32> {
+    let first = word(bytes)?.wrapping_mul(0x9E37_79B1);
+    let last = word(bytes.get(length - 4..)?)?;
+    Some((first.rotate_left(15) ^ last).wrapping_mul(0x85EB_CA77))
 }

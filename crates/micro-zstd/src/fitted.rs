@@ -3,6 +3,7 @@
 use crate::bits::BitWriter;
 use crate::coding::{Block, Coding, LITERALS, LiteralsType, sealed, write_count};
 use crate::distribution::Distribution;
+use crate::finder::Search;
 use crate::fse::{self, ACCURACY_MAX, Table, Transform};
 use crate::huffman::{self, Counts};
 use crate::sequences::{
@@ -43,7 +44,7 @@ impl sealed::Coding for Fitted {
         match_length: Kind::NEW,
         offset: Kind::NEW,
     };
-    const MIN_MATCH: usize = 6;
+    const SEARCH: Search = Search { shortest: 6, delay: 2 };
     const CODES_LITERALS: bool = true;
     const GAP: usize = 80;
 
