@@ -2,13 +2,17 @@
 
 use core::hint::black_box;
 
-use micro_zstd::{FrameEncoder, NoChecksum, Rle, Store, Xxh64};
+use micro_zstd::{Entropy, Fast, FrameEncoder, NoChecksum, Rle, Store, Xxh64};
 
 pub(crate) fn all() {
     encoder(&mut Store::<1024, NoChecksum>::new());
     encoder(&mut Store::<1024, Xxh64>::new());
     encoder(&mut Rle::<64, NoChecksum>::new());
     encoder(&mut Rle::<1024, Xxh64>::new());
+    encoder(&mut <Fast>::new());
+    encoder(&mut Fast::<1000, 64, 300, Xxh64>::new());
+    encoder(&mut <Entropy>::new());
+    encoder(&mut Entropy::<1000, 64, 300, Xxh64>::new());
 }
 
 #[inline(never)]

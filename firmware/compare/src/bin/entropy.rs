@@ -1,0 +1,13 @@
+//! The level *entropy* of micro-zstd.
+#![no_std]
+#![no_main]
+
+use micro_zstd::Entropy;
+
+#[board::entry]
+fn main() -> ! {
+    compare::heap::init();
+    static mut ENCODER: Entropy = Entropy::new();
+    // SAFETY: the only reference to it.
+    compare::frames(unsafe { &mut *(&raw mut ENCODER) })
+}
