@@ -8,6 +8,7 @@ use micro_zstd::Fast;
 fn main() -> ! {
     compare::heap::init();
     static mut ENCODER: Fast = Fast::new();
+    let encoder = &raw mut ENCODER;
     // SAFETY: the only reference to it.
-    compare::frames(unsafe { &mut *(&raw mut ENCODER) })
+    compare::frames(unsafe { &mut *encoder })
 }

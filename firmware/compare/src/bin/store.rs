@@ -8,6 +8,7 @@ use micro_zstd::Store;
 fn main() -> ! {
     compare::heap::init();
     static mut ENCODER: Store<1024> = Store::new();
+    let encoder = &raw mut ENCODER;
     // SAFETY: the only reference to it.
-    compare::frames(unsafe { &mut *(&raw mut ENCODER) })
+    compare::frames(unsafe { &mut *encoder })
 }
