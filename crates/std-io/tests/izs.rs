@@ -73,7 +73,7 @@ fn nested_values() {
         ]
     );
     assert_eq!(values("variable_array_of_record.izs", "addr", 2..3), ["102"]);
-    assert_eq!(values("string_variable_array.izs", "", 0..3), ["\"hello\"", "\"\"", "\"\""]);
+    assert_eq!(values("string_variable_array.izs", "", 0..3), ["\"hello\"", "\"\"", "\"naïve café\""]);
     assert_eq!(values("fixed_array_4x3.izs", "", 1..2), ["[[12,13,14],[15,16,17],[18,19,20],[21,22,23]]"]);
     assert_eq!(values("tuple_complex_f32.izs", "", 1..2), [r#"{"re":0.99875027,"im":0.04997917}"#]);
     assert_eq!(values("v001/tagged_u16.izs", "", 0..1), [r#"{"none":null}"#]);
