@@ -190,7 +190,7 @@ fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
     let (range, len) = text.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (first, last, len): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, len.parse().ok()?);
-    (first <= last && last < len).then_some((first..last + 1, len))
+    (first <= last && last < len).then(|| (first..last + 1, len))
 }
 
 fn body(response: Response<ureq::Body>, expected: u64) -> Result<Vec<u8>, Failure> {
