@@ -8,6 +8,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "tripoint", version, max_term_width = 100)]
 pub(crate) struct Args {
+    /// Master key of an encrypted TsFile
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(crate) key: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -39,6 +42,9 @@ pub(crate) enum Command {
         /// A part of each dimension of a StarDS array, as Python writes it: 0:10,::2,-1
         #[arg(long, value_name = "SLICES", allow_hyphen_values = true)]
         slice: Option<String>,
+        /// Rows of a TsFile: which ones
+        #[command(flatten)]
+        rows: RowArgs,
         /// How to print them
         #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
         format: CatFormat,
@@ -52,6 +58,50 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which rows of a TsFile.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct RowArgs {
+    /// Device of a TsFile: a path (root.plant.d1), or table/tag1/tag2; all of them by default
+    #[arg(long)]
+    pub(crate) device: Option<String>,
+    /// Table of a TsFile that has several
+    #[arg(long)]
+    pub(crate) table: Option<String>,
+    /// Columns of a TsFile, with commas between them; all of them by default
+    #[arg(long, value_name = "A,B")]
+    pub(crate) columns: Option<String>,
+    /// Times from A up to, not including, B, in the unit of the file; either may be left out
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    pub(crate) time: Option<TimeSpan>,
+    /// What a tag of a TsFile must be like, such as "region = north", "dev in d1,d2", "dev between d1 and d5",
+    /// "dev ~ ^d[0-9]", "dev is null"; may be given several times
+    #[arg(long = "tag", value_name = "TEST")]
+    pub(crate) tags: Vec<String>,
+}
+
+/// A range of times whose ends may be open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimeSpan {
+    pub(crate) start: Option<i64>,
+    pub(crate) end: Option<i64>,
+}
+
+impl std::str::FromStr for TimeSpan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (start, end) = text.split_once("..").ok_or("expected A..B, such as 0..1000")?;
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            _ => text.replace('_', "").parse().map(Some).map_err(|error| format!("{text:?}: {error}")),
+        };
+        match (number(start)?, number(end)?) {
+            (Some(start), Some(end)) if end < start => Err(format!("it ends at {end}, before it starts")),
+            (start, end) => Ok(Self { start, end }),
+        }
+    }
 }
 
 impl Command {
@@ -134,6 +184,8 @@ mod tests {
         assert_eq!("2..1_000".parse(), Ok(Span { start: 2, end: Some(1000) }));
         assert_eq!("..".parse(), Ok(Span::default()));
         assert_eq!("5..".parse::<Span>().unwrap().within(7).unwrap(), 5..7);
+        assert_eq!("-5..1_000".parse(), Ok(TimeSpan { start: Some(-5), end: Some(1000) }));
+        assert!("5..4".parse::<TimeSpan>().is_err());
         assert!("5..8".parse::<Span>().unwrap().within(7).is_err());
         assert!("8..".parse::<Span>().unwrap().within(7).is_err());
         for text in ["", "5", "5..4", "a..b", "-1..2"] {

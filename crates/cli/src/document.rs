@@ -9,9 +9,9 @@ use anyhow::{bail, ensure};
 use core_codec::izs::raw;
 use std_io::{Access, Input};
 
-use crate::args::{CatFormat, Span};
+use crate::args::{CatFormat, Span, TimeSpan};
 use crate::output::Row;
-use crate::{izs, stards};
+use crate::{izs, stards, tsfile};
 
 /// How an operation went, beyond errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,12 @@ pub(crate) trait Document {
     /// Emits one row for each item, with the name that `cat` takes, in file order.
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()>;
 
+    /// Prints the items as a tree, or says that they are no tree.
+    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
+        let _ = out;
+        Ok(false)
+    }
+
     /// Prints the values of an item, or of the only one.
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()>;
 
@@ -63,10 +69,23 @@ pub(crate) struct CatRequest<'a> {
     pub(crate) item: Option<&'a str>,
     pub(crate) range: &'a Span,
     pub(crate) slice: Option<&'a str>,
+    pub(crate) device: Option<&'a str>,
+    pub(crate) table: Option<&'a str>,
+    pub(crate) columns: Option<&'a str>,
+    pub(crate) time: Option<&'a TimeSpan>,
+    pub(crate) tags: &'a [String],
     pub(crate) format: CatFormat,
 }
 
 impl CatRequest<'_> {
+    /// For formats without devices.
+    pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
+        let named = [self.device, self.table, self.columns].iter().any(Option::is_some);
+        let refused = named || self.time.is_some() || !self.tags.is_empty();
+        ensure!(!refused, "--device, --table, --columns, --time and --tag are for TsFiles");
+        Ok(())
+    }
+
     /// For formats without dimensions.
     pub(crate) fn refuse_slices(&self) -> anyhow::Result<()> {
         ensure!(self.slice.is_none(), "--slice is for StarDS arrays; --range A..B takes a part of this item");
@@ -112,12 +131,14 @@ impl Format {
 }
 
 /// Opens a file of any of the formats, by its path or URL.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Document>> {
+///
+/// `key` is the master key of an encrypted one.
+pub(crate) fn open(path: &Path, key: Option<&str>) -> anyhow::Result<Box<dyn Document>> {
     let input = input(path)?;
     match Format::detect(&input)? {
         Format::Izs => Ok(Box::new(izs::Document::open(input)?)),
         Format::Stards => Ok(Box::new(stards::Document::open(input)?)),
-        Format::TsFile => bail!("TsFiles cannot be read yet"),
+        Format::TsFile => Ok(Box::new(tsfile::Document::open(input, key)?)),
     }
 }
 

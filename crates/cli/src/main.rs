@@ -10,6 +10,7 @@ mod izs;
 mod output;
 mod sparkline;
 mod stards;
+mod tsfile;
 
 use std::io;
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use crate::document::{CatRequest, Outcome};
 fn main() -> ExitCode {
     let args = Args::parse();
     let path = args.command.file();
-    match run(&args.command) {
+    match run(&args.command, args.key.as_deref()) {
         Ok(outcome) => outcome.into(),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -32,8 +33,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command) -> anyhow::Result<Outcome> {
-    let document = document::open(command.file())?;
+fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
+    let document = document::open(command.file(), key)?;
     output::to_stdout(|out| match command {
         Command::Info { json: true, .. } => {
             output::json_line(out, &document.info_json()?)?;
@@ -48,6 +49,9 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
             Ok(Outcome::Done)
         }
         Command::Ls { .. } => {
+            if document.tree(out)? {
+                return Ok(Outcome::Done);
+            }
             let mut widths = output::Widths::default();
             document.items(&mut |row| {
                 widths.measure(&row);
@@ -57,9 +61,19 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
             document.items(&mut |row| widths.print(out, &row))?;
             Ok(Outcome::Done)
         }
-        Command::Cat { item, range, slice, format, .. } => {
-            let (item, slice) = (item.as_deref(), slice.as_deref());
-            document.cat(&CatRequest { item, range, slice, format: *format }, out)?;
+        Command::Cat { item, range, slice, rows, format, .. } => {
+            let request = CatRequest {
+                item: item.as_deref(),
+                range,
+                slice: slice.as_deref(),
+                device: rows.device.as_deref(),
+                table: rows.table.as_deref(),
+                columns: rows.columns.as_deref(),
+                time: rows.time.as_ref(),
+                tags: &rows.tags,
+                format: *format,
+            };
+            document.cat(&request, out)?;
             Ok(Outcome::Done)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),

@@ -1,9 +1,10 @@
 //! TsFiles.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use core_codec::Limits;
-use core_codec::tsfile::query::{Rows, Serial};
+use core_codec::tsfile::query::{Rows, Serial, Test};
 use core_codec::tsfile::{
     DeviceCursor, DeviceEntry, DeviceId, Metadata, Series, SeriesCursor, TsFile as Reader,
 };
@@ -13,9 +14,11 @@ use crate::input::{Access, Input};
 use crate::parallel::Parallel;
 
 mod scan;
+mod verify;
 
 pub use core_codec::tsfile::query::{Batch, Field, Plan, TimeRange};
 pub use scan::{Scan, ScanBatch};
+pub use verify::Finding;
 
 /// An open TsFile.
 ///
@@ -144,6 +147,15 @@ impl TsFile {
     pub fn read(&self, plan: Plan) -> RowReader<'_> {
         RowReader { file: self, rows: Rows::new(&self.reader, plan), parallel: Parallel::default() }
     }
+}
+
+/// A test of tags by a regular expression.
+///
+/// # Errors
+/// When it is no regular expression.
+pub fn matching(pattern: &str) -> Result<Test, regex::Error> {
+    let regex = regex::Regex::new(pattern)?;
+    Ok(Test::Matches(Arc::new(move |tag| regex.is_match(tag))))
 }
 
 /// Devices of a file.

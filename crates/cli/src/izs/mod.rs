@@ -37,6 +37,7 @@ impl document::Document for Document {
 
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
         request.refuse_slices()?;
+        request.refuse_rows()?;
         cat::print(&self.0, request.item, request.range, request.format, out)
     }
 

@@ -1,0 +1,71 @@
+//! A hash of each series.
+
+use core_codec::tsfile::{DeviceEntry, Value};
+use sha2::{Digest, Sha256};
+use std_io::tsfile::{Batch, TimeRange, TsFile};
+
+use super::items::{Described, describe};
+use super::values;
+use crate::document::Outcome;
+use crate::output::{Row, hex, row};
+
+pub(super) fn emit(
+    file: &TsFile,
+    emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    for device in file.devices(None) {
+        let device = device?;
+        for Described { series, chunk, .. } in describe(file, &device)? {
+            let mut line = row([
+                ("format", "tsfile".into()),
+                ("device", device.id.segments().iter().map(|s| s.as_deref()).collect()),
+                ("measurement", (&*series.name).into()),
+                ("dtype", series.dtype.name().into()),
+            ]);
+            if let Some(chunk) = chunk {
+                line.insert("encoding".into(), chunk.encoding.name().into());
+                line.insert("compression".into(), chunk.compression.name().into());
+            }
+            match hashes(file, &device, &series.name) {
+                Ok((count, times, values)) => {
+                    line.insert("count".into(), count.into());
+                    line.insert("times_sha256".into(), times.into());
+                    line.insert("values_sha256".into(), values.into());
+                }
+                Err(error) => {
+                    outcome = Outcome::Failed;
+                    line.insert("error".into(), error.to_string().into());
+                }
+            }
+            emit(line)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Number of values, and hashes of their times and of the values.
+fn hashes(
+    file: &TsFile,
+    device: &DeviceEntry,
+    measurement: &str,
+) -> Result<(u64, String, String), std_io::Error> {
+    let (mut count, mut times, mut hash) = (0, Sha256::new(), Sha256::new());
+    let mut rows = file.rows(device, Some(&[measurement]), TimeRange::ALL)?;
+    let mut batch = Batch::default();
+    let mut bytes = Vec::new();
+    while rows.next(&mut batch)? {
+        let Some(column) = batch.columns.first() else { continue };
+        bytes.clear();
+        for (row, time) in batch.times.iter().enumerate() {
+            let value: Option<Value<'_>> = column.get(row);
+            if let Some(value) = value {
+                count += 1;
+                times.update(time.to_le_bytes());
+                values::put_raw(&mut bytes, value);
+            }
+        }
+        hash.update(&bytes);
+    }
+    Ok((count, hex(&times.finalize()), hex(&hash.finalize())))
+}

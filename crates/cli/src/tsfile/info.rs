@@ -1,0 +1,151 @@
+//! What a file holds, on a page.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use core_codec::tsfile::TableSchema;
+use serde_json::Value as Json;
+use std_io::tsfile::TsFile;
+
+use super::items::{Described, describe};
+use crate::output::{self, Row, Widths, row};
+
+/// Columns that are alike in all devices.
+#[derive(Default)]
+struct Group {
+    devices: u64,
+    values: u64,
+    chunks: u64,
+    stored: u64,
+    range: Option<(i64, i64)>,
+}
+
+struct Summary {
+    devices: u64,
+    groups: BTreeMap<[String; 4], Group>,
+}
+
+fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
+    let mut summary = Summary { devices: 0, groups: BTreeMap::new() };
+    for device in file.devices(None) {
+        let device = device?;
+        summary.devices += 1;
+        for Described { series, chunk, stored } in describe(file, &device)? {
+            let codec = |name: Option<&str>| name.unwrap_or("?").to_owned();
+            let key = [
+                series.name.to_string(),
+                series.dtype.name().to_owned(),
+                codec(chunk.as_ref().map(|chunk| chunk.encoding.name())),
+                codec(chunk.as_ref().map(|chunk| chunk.compression.name())),
+            ];
+            let group = summary.groups.entry(key).or_default();
+            let statistics = &series.statistics;
+            group.devices += 1;
+            group.values += u64::from(statistics.count);
+            group.chunks += series.chunks.len() as u64;
+            group.stored += stored;
+            if statistics.count > 0 {
+                let (start, end) = group.range.unwrap_or((i64::MAX, i64::MIN));
+                group.range = Some((start.min(statistics.start), end.max(statistics.end)));
+            }
+        }
+    }
+    Ok(summary)
+}
+
+fn columns(summary: &Summary) -> impl Iterator<Item = Row> {
+    summary.groups.iter().map(|([name, dtype, encoding, compression], group)| {
+        row([
+            ("measurement", name.as_str().into()),
+            ("dtype", dtype.as_str().into()),
+            ("encoding", encoding.as_str().into()),
+            ("compression", compression.as_str().into()),
+            ("devices", group.devices.into()),
+            ("count", group.values.into()),
+            ("start", group.range.map(|range| range.0).into()),
+            ("end", group.range.map(|range| range.1).into()),
+            ("chunks", group.chunks.into()),
+            ("stored", group.stored.into()),
+        ])
+    })
+}
+
+fn table(table: &TableSchema) -> Json {
+    let columns = table.columns.iter().map(|column| {
+        Json::Object(row([
+            ("name", (&*column.name).into()),
+            ("dtype", column.dtype.name().into()),
+            ("category", column.category.name().into()),
+            ("encoding", column.encoding.name().into()),
+            ("compression", column.compression.name().into()),
+        ]))
+    });
+    Json::Object(row([("name", (&*table.name).into()), ("columns", columns.collect())]))
+}
+
+fn head(file: &TsFile, summary: &Summary) -> Row {
+    let metadata = file.metadata();
+    let encryption = metadata.encryption().map(|encryption| encryption.to_string());
+    let bloom = metadata.bloom.as_ref();
+    row([
+        ("format", "tsfile".into()),
+        ("version", metadata.version.number().into()),
+        ("model", if metadata.is_table_model() { "table" } else { "tree" }.into()),
+        ("bytes", file.input().len().into()),
+        ("data_bytes", metadata.meta_offset.into()),
+        ("devices", summary.devices.into()),
+        ("encryption", encryption.into()),
+        ("bloom_bits", bloom.map(core_codec::tsfile::BloomFilter::bits).into()),
+    ])
+}
+
+pub(super) fn json(file: &TsFile) -> anyhow::Result<Row> {
+    let summary = summarize(file)?;
+    let mut all = head(file, &summary);
+    let metadata = file.metadata();
+    let properties = metadata.properties.iter().map(|(name, value)| {
+        let text = value.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        (name.clone(), Json::from(text))
+    });
+    all.insert("properties".into(), Json::Object(properties.collect()));
+    all.insert("tables".into(), metadata.tables.iter().map(table).collect());
+    all.insert("columns".into(), columns(&summary).map(Json::Object).collect());
+    Ok(all)
+}
+
+pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+    let summary = summarize(file)?;
+    let metadata = file.metadata();
+    let model = if metadata.is_table_model() { "table" } else { "tree" };
+    let (version, bytes) = (metadata.version.number(), file.input().len());
+    let index = bytes - metadata.meta_offset;
+    writeln!(
+        out,
+        "TsFile version {version}, {model} model, {bytes} bytes ({index} of them index and footer)"
+    )?;
+    writeln!(out, "{} devices; `tripoint ls` lists them", summary.devices)?;
+    if let Some(encryption) = metadata.encryption() {
+        writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
+    }
+    for table in &metadata.tables {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| format!("{} {} {}", output::printable(&column.name), column.dtype, column.category))
+            .collect();
+        writeln!(out, "table {}: {}", output::printable(&table.name), columns.join(", "))?;
+    }
+    for (name, value) in &metadata.properties {
+        let text = value.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let text = text.as_deref().unwrap_or("(null)");
+        writeln!(out, "property {} = {}", output::printable(name), output::printable(text))?;
+    }
+    if summary.groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut widths = Widths::default();
+    columns(&summary).for_each(|row| widths.measure(&row));
+    widths.print_names(out)?;
+    columns(&summary).try_for_each(|row| widths.print(out, &row))
+}

@@ -1,0 +1,74 @@
+//! TsFiles.
+
+mod cat;
+mod digest;
+mod info;
+mod items;
+mod select;
+mod values;
+
+use std::io::Write;
+
+use core_codec::Limits;
+use std_io::Input;
+use std_io::tsfile::TsFile;
+
+use crate::document::{self, CatRequest, Outcome};
+use crate::output::{Row, row};
+
+/// An open TsFile.
+pub(crate) struct Document(TsFile);
+
+impl Document {
+    /// Opens what `input` holds; `key` is the master key of an encrypted file.
+    pub(crate) fn open(input: Input, key: Option<&str>) -> anyhow::Result<Self> {
+        let mut file = TsFile::from_input(input, &Limits::default())?;
+        if let Some(key) = key {
+            file.unlock(key.as_bytes())?;
+        }
+        Ok(Self(file))
+    }
+}
+
+impl document::Document for Document {
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        info::print(&self.0, out)
+    }
+
+    fn info_json(&self) -> anyhow::Result<Row> {
+        info::json(&self.0)
+    }
+
+    fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        items::emit(&self.0, emit)
+    }
+
+    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
+        items::tree(&self.0, out).map(|()| true)
+    }
+
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+        cat::print(&self.0, request, out)
+    }
+
+    fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+        digest::emit(&self.0, emit)
+    }
+
+    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+        let mut outcome = Outcome::Done;
+        self.0.verify(|finding| {
+            if finding.wrong {
+                outcome = Outcome::Failed;
+            }
+            let severity = if finding.wrong { "error" } else { "warning" };
+            let message = format!("{}: {}", finding.item, finding.message);
+            emit(row([
+                ("severity", severity.into()),
+                ("item", finding.item.into()),
+                ("message", message.into()),
+            ]))
+        })?;
+        Ok(outcome)
+    }
+}

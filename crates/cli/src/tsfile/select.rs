@@ -1,0 +1,141 @@
+//! What of a file `cat` is about: devices, columns, times, tags.
+
+use anyhow::{Context, bail, ensure};
+use core_codec::tsfile::query::{TagFilter, Test};
+use core_codec::tsfile::{DeviceEntry, DeviceId, TableSchema};
+use std_io::tsfile::{TimeRange, TsFile};
+
+use super::items::device_name;
+use crate::args::TimeSpan;
+use crate::document::CatRequest;
+
+/// What is to be printed.
+pub(super) struct Selection {
+    /// One device, or all that pass the filter.
+    pub(super) device: Option<DeviceEntry>,
+    pub(super) columns: Option<Vec<String>>,
+    pub(super) range: TimeRange,
+    pub(super) filter: TagFilter,
+    /// The table, in a table file.
+    pub(super) table: Option<TableSchema>,
+}
+
+pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<Selection> {
+    let mut columns: Option<Vec<String>> =
+        request.columns.map(|names| names.split(',').map(|name| name.trim().to_owned()).collect());
+    let mut device = request.device.map(|name| find_device(file, name)).transpose()?;
+    if let Some(item) = request.item {
+        ensure!(device.is_none() && columns.is_none(), "name an item, or --device and --columns");
+        let (found, column) = find_item(file, item)?;
+        device = Some(found);
+        columns = column.map(|name| vec![name]);
+    }
+    let tables = &file.metadata().tables;
+    let table = match &device {
+        Some(device) => file.metadata().table(device.id.table()).cloned(),
+        None if tables.len() > 1 => {
+            let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
+            let table = request.table.with_context(|| format!("which --table of {}?", names.join(", ")))?;
+            Some(file.metadata().table(table).with_context(|| format!("no such table: {table}"))?.clone())
+        }
+        None => tables.first().cloned(),
+    };
+    let filter = match &table {
+        Some(table) => {
+            let tests = request.tags.iter().map(|text| tag_test(text)).collect::<anyhow::Result<Vec<_>>>()?;
+            TagFilter::new(table, tests)?
+        }
+        None if request.tags.is_empty() => TagFilter::default(),
+        None => bail!("--tag is for table files"),
+    };
+    Ok(Selection { device, columns, range: range(request.time), filter, table })
+}
+
+/// From A up to, not including, B.
+fn range(span: Option<&TimeSpan>) -> TimeRange {
+    let Some(span) = span else { return TimeRange::ALL };
+    let start = span.start.unwrap_or(i64::MIN);
+    match span.end {
+        None => TimeRange { start, end: i64::MAX },
+        // Nothing is before the first time.
+        Some(i64::MIN) => TimeRange { start: i64::MAX, end: i64::MIN },
+        Some(end) => TimeRange { start, end: end - 1 },
+    }
+}
+
+/// Finds a device by its path or by `table/tag1/tag2`.
+fn find_device(file: &TsFile, name: &str) -> anyhow::Result<DeviceEntry> {
+    let id = if file.metadata().is_table_model() {
+        DeviceId::new(name.split('/').map(|segment| Some(segment.into())).collect())
+    } else {
+        DeviceId::from_path(name)
+    };
+    if let Some(device) = file.device(&id)? {
+        return Ok(device);
+    }
+    // Segments that hold the separator, or null.
+    for device in file.devices(None) {
+        let device = device?;
+        if device_name(file, &device.id) == name {
+            return Ok(device);
+        }
+    }
+    bail!("no such device: {name} (`tripoint ls` lists them)")
+}
+
+/// An item is a series, or a device.
+fn find_item(file: &TsFile, item: &str) -> anyhow::Result<(DeviceEntry, Option<String>)> {
+    let separator = if file.metadata().is_table_model() { ' ' } else { '.' };
+    for (at, _) in item.match_indices(separator).collect::<Vec<_>>().into_iter().rev() {
+        let (device, column) = (&item[..at], &item[at + 1..]);
+        let Ok(device) = find_device(file, device) else { continue };
+        let found = file.series(&device).find(|series| series.as_ref().map_or(true, |s| *s.name == *column));
+        if found.transpose()?.is_some() {
+            return Ok((device, Some(column.to_owned())));
+        }
+    }
+    find_device(file, item).map(|device| (device, None)).with_context(|| format!("no such item: {item}"))
+}
+
+/// `NAME = VALUE`, `NAME != VALUE`, `NAME in A,B`, `NAME between A and B`, `NAME ~ REGEX`, `NAME is [not] null`.
+fn tag_test(text: &str) -> anyhow::Result<(Box<str>, Test)> {
+    let usage = "expected NAME = VALUE, NAME != VALUE, NAME in A,B, NAME between A and B, NAME ~ REGEX or \
+                 NAME is [not] null";
+    let (name, rest) = text.trim().split_once(' ').with_context(|| format!("{text:?}: {usage}"))?;
+    let (operator, value) =
+        rest.trim_start().split_once(' ').with_context(|| format!("{text:?}: {usage}"))?;
+    let value = value.trim();
+    let test = match operator {
+        "=" => Test::Equal(value.into()),
+        "!=" => Test::Not(Box::new(Test::Equal(value.into()))),
+        "in" => Test::In(value.split(',').map(|value| value.trim().into()).collect()),
+        "between" => {
+            let (low, high) = value.split_once(" and ").with_context(|| format!("{text:?}: {usage}"))?;
+            Test::Between(low.trim().into(), high.trim().into())
+        }
+        "~" => std_io::tsfile::matching(value)?,
+        "is" if value == "null" => Test::Null,
+        "is" if value == "not null" => Test::Not(Box::new(Test::Null)),
+        _ => bail!("{text:?}: {usage}"),
+    };
+    Ok((name.into(), test))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_tags() {
+        let accepts = |text: &str, tag: Option<&str>| tag_test(text).unwrap().1.accepts(tag);
+        assert!(accepts("region = north", Some("north")) && !accepts("region = north", None));
+        assert!(accepts("region != north", Some("south")));
+        assert!(accepts("dev in d1, d2", Some("d2")) && !accepts("dev in d1, d2", Some("d3")));
+        assert!(accepts("dev between a and c", Some("b")) && !accepts("dev between a and c", Some("d")));
+        assert!(accepts("dev ~ ^d[0-9]+$", Some("d12")) && !accepts("dev ~ ^d[0-9]+$", Some("xd12")));
+        assert!(accepts("dev is null", None) && accepts("dev is not null", Some("")));
+        for bad in ["dev", "dev =", "dev like x", "dev between a", "dev is x", "dev ~ ("] {
+            assert!(tag_test(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Holds statistics, bloom filter and index of a file against its data.
+
+use std::collections::BTreeSet;
+
+use core_codec::tsfile::query::{Batch, Piece, Plan, TimeRange};
+use core_codec::tsfile::scan::{Entry, Scanner};
+use core_codec::tsfile::{
+    DataType, DeviceEntry, Encoding, Series, Statistics, Summary, Value, ValueStatistics,
+};
+
+use super::TsFile;
+use crate::error::Error;
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it is wrong, and not only odd.
+    pub wrong: bool,
+    /// The series, or the part of the file.
+    pub item: String,
+    /// What it is.
+    pub message: String,
+}
+
+/// What the values of a page or chunk are in truth.
+#[derive(Default)]
+struct Truth {
+    count: u64,
+    start: Option<i64>,
+    end: Option<i64>,
+    numbers: Option<Numbers>,
+}
+
+/// Of numbers, as doubles and as wide integers.
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: Number,
+    last: Number,
+    min: Number,
+    max: Number,
+    sum: f64,
+    /// Of the absolute values: what the rounding of the sum is measured by.
+    scale: f64,
+    whole: i64,
+    nan: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Number {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Number {
+    fn of(value: Value<'_>) -> Option<Self> {
+        Some(match value {
+            Value::Boolean(value) => Self::Whole(value.into()),
+            Value::Int32(value) => Self::Whole(value.into()),
+            Value::Int64(value) => Self::Whole(value),
+            Value::Float(value) => Self::Real(value.into()),
+            Value::Double(value) => Self::Real(value),
+            _ => return None,
+        })
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Self::Whole(value) => value as f64,
+            Self::Real(value) => value,
+        }
+    }
+
+    fn same(self, other: Self) -> bool {
+        self == other || (self.real().is_nan() && other.real().is_nan())
+    }
+}
+
+impl Truth {
+    fn add(&mut self, time: i64, value: Value<'_>) {
+        self.count += 1;
+        self.start.get_or_insert(time);
+        self.end = Some(time);
+        let Some(number) = Number::of(value) else { return };
+        let real = number.real();
+        let whole = if let Number::Whole(value) = number { value } else { 0 };
+        let Some(all) = &mut self.numbers else {
+            self.numbers = Some(Numbers {
+                first: number,
+                last: number,
+                min: number,
+                max: number,
+                sum: real,
+                scale: real.abs(),
+                whole,
+                nan: real.is_nan(),
+            });
+            return;
+        };
+        all.last = number;
+        all.min = if number < all.min { number } else { all.min };
+        all.max = if number > all.max { number } else { all.max };
+        all.sum += real;
+        all.scale += real.abs();
+        all.whole = all.whole.wrapping_add(whole);
+        all.nan |= real.is_nan();
+    }
+
+    fn merge(&mut self, batch: &Batch) {
+        let Some(column) = batch.columns.first() else { return };
+        for (row, &time) in batch.times.iter().enumerate() {
+            if let Some(value) = column.get(row) {
+                self.add(time, value);
+            }
+        }
+    }
+
+    /// What of `statistics` is not so. `rounded` values are stored otherwise than they were counted.
+    fn differences(&self, statistics: &Statistics, rounded: bool) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut differ = |what: &str, stored: &dyn std::fmt::Display, found: &dyn std::fmt::Display| {
+            all.push(format!("{what}: the statistics say {stored}, the data {found}"));
+        };
+        if u64::from(statistics.count) != self.count {
+            differ("count", &statistics.count, &self.count);
+        }
+        let (Some(start), Some(end)) = (self.start, self.end) else { return all };
+        if statistics.start != start {
+            differ("first time", &statistics.start, &start);
+        }
+        if statistics.end != end {
+            differ("last time", &statistics.end, &end);
+        }
+        let Some(numbers) = self.numbers.filter(|_| !rounded) else { return all };
+        let mut check = |what: &str, stored: Number, found: Number| {
+            if !stored.same(found) {
+                differ(what, &stored.real(), &found.real());
+            }
+        };
+        let Some(stored) = stored(&statistics.values) else { return all };
+        check("first value", stored.first, numbers.first);
+        check("last value", stored.last, numbers.last);
+        if let (Some((min, max)), false) = (stored.bounds, numbers.nan) {
+            check("smallest value", min, numbers.min);
+            check("largest value", max, numbers.max);
+        }
+        match stored.sum {
+            Number::Whole(sum) => check("sum", Number::Whole(sum), Number::Whole(numbers.whole)),
+            Number::Real(sum) => {
+                let near = (sum - numbers.sum).abs() <= 1e-9 * numbers.scale;
+                if !near && sum.is_finite() && numbers.sum.is_finite() {
+                    differ("sum", &sum, &numbers.sum);
+                }
+            }
+        }
+        all
+    }
+}
+
+struct Stored {
+    first: Number,
+    last: Number,
+    bounds: Option<(Number, Number)>,
+    sum: Number,
+}
+
+fn stored(values: &ValueStatistics) -> Option<Stored> {
+    fn of<T: Copy, S: Copy>(
+        summary: &Summary<T, S>,
+        number: impl Fn(T) -> Number,
+        sum: impl Fn(S) -> Number,
+    ) -> Stored {
+        Stored {
+            first: number(summary.first),
+            last: number(summary.last),
+            bounds: Some((number(summary.min), number(summary.max))),
+            sum: sum(summary.sum),
+        }
+    }
+    Some(match values {
+        ValueStatistics::Boolean { first, last, sum } => Stored {
+            first: Number::Whole((*first).into()),
+            last: Number::Whole((*last).into()),
+            bounds: None,
+            sum: Number::Whole(*sum),
+        },
+        ValueStatistics::Int32(summary) => of(summary, |v| Number::Whole(v.into()), Number::Whole),
+        ValueStatistics::Int64(summary) => of(summary, Number::Whole, Number::Real),
+        ValueStatistics::Float(summary) => of(summary, |v| Number::Real(v.into()), Number::Real),
+        ValueStatistics::Double(summary) => of(summary, Number::Real, Number::Real),
+        _ => return None,
+    })
+}
+
+impl TsFile {
+    /// Reads all of the file, and says what is wrong or odd.
+    ///
+    /// Checked are the index (every chunk of the data section is in it, and the other way round), the bloom
+    /// filter, the statistics of series, chunks and pages, and that every value can be decoded.
+    ///
+    /// # Errors
+    /// Those of `emit`.
+    pub fn verify<E>(&self, mut emit: impl FnMut(Finding) -> Result<(), E>) -> Result<(), E> {
+        let mut indexed = BTreeSet::new();
+        for device in self.devices(None) {
+            match device {
+                Ok(device) => self.verify_device(&device, &mut indexed, &mut emit)?,
+                Err(error) => emit(wrong("index", error.to_string()))?,
+            }
+        }
+        let mut scanned = BTreeSet::new();
+        if let Err(error) = self.scan_chunks(&mut scanned) {
+            emit(wrong("data section", error.to_string()))?;
+        }
+        for offset in indexed.difference(&scanned) {
+            emit(wrong(
+                "index",
+                format!("names a chunk at byte {offset} that the data section does not have"),
+            ))?;
+        }
+        for offset in scanned.difference(&indexed) {
+            emit(odd("index", format!("does not name the chunk at byte {offset}")))?;
+        }
+        Ok(())
+    }
+
+    fn scan_chunks(&self, offsets: &mut BTreeSet<u64>) -> Result<(), Error> {
+        let limits = self.reader.limits();
+        let mut scanner = self.input.run(|source| Scanner::new(source, limits))?;
+        while let Some(entry) = self.input.run(|source| scanner.next(source))? {
+            if let Entry::Chunk(chunk) = entry {
+                offsets.insert(chunk.offset);
+            }
+        }
+        let (expected, found) = (self.metadata().meta_offset, scanner.position());
+        if expected != found {
+            let kind = core_codec::ErrorKind::Mismatch { what: "end of the data", expected, found };
+            return Err(core_codec::Error::new("data section", kind).at(found).into());
+        }
+        Ok(())
+    }
+
+    fn verify_device<E>(
+        &self,
+        device: &DeviceEntry,
+        indexed: &mut BTreeSet<u64>,
+        emit: &mut impl FnMut(Finding) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut all = Vec::new();
+        for series in self.series(device) {
+            match series {
+                Ok(series) => all.push(series),
+                Err(error) => return emit(wrong(&device.id.to_string(), error.to_string())),
+            }
+        }
+        let time = all.iter().find(|series| series.is_time()).cloned();
+        for series in &all {
+            let item = format!("{}.{}", device.id, series.name);
+            indexed.extend(series.chunks.iter().map(|chunk| chunk.offset));
+            if let Some(bloom) = &self.metadata().bloom {
+                let found = self.input.run(|source| bloom.may_contain(source, &device.id, &series.name));
+                match found {
+                    Ok(true) => {}
+                    Ok(false) => emit(wrong(&item, "is not in the bloom filter".into()))?,
+                    Err(error) => emit(wrong(&item, error.to_string()))?,
+                }
+            }
+            if !series.is_time() {
+                let findings = self.verify_series(time.as_ref(), series);
+                let (found, error) = match findings {
+                    Ok(found) => (found, None),
+                    Err((found, error)) => (found, Some(error)),
+                };
+                for message in found {
+                    emit(wrong(&item, message))?;
+                }
+                if let Some(error) = error {
+                    emit(wrong(&item, error.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_series(
+        &self,
+        time: Option<&Series>,
+        series: &Series,
+    ) -> Result<Vec<String>, (Vec<String>, Error)> {
+        let mut found = Vec::new();
+        let mut total = Truth::default();
+        let plan = Plan::of_series(time.cloned(), vec![series.clone()], TimeRange::ALL);
+        for piece in &plan.pieces {
+            if let Err(error) = self.verify_piece(&plan, piece, series, &mut total, &mut found) {
+                return Err((found, error));
+            }
+        }
+        if u64::from(series.statistics.count) != total.count {
+            let (stored, count) = (series.statistics.count, total.count);
+            found.push(format!("count of the series: the statistics say {stored}, the data {count}"));
+        }
+        Ok(found)
+    }
+
+    fn verify_piece(
+        &self,
+        plan: &Plan,
+        piece: &Piece,
+        series: &Series,
+        total: &mut Truth,
+        found: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let Some((_, meta)) = piece.columns.first() else { return Ok(()) };
+        let chunk = self.input.run(|source| self.reader.chunk(source, &series.name, meta))?;
+        if chunk.dtype != series.dtype {
+            found.push(format!("chunk at byte {} has type {}", chunk.offset, chunk.dtype));
+            return Ok(());
+        }
+        let rounded = matches!(chunk.encoding, Encoding::Rle | Encoding::Ts2Diff | Encoding::Sprintz)
+            && matches!(chunk.dtype, DataType::Float | DataType::Double);
+        let mut pages = chunk.pages();
+        let single = Plan { pieces: vec![piece.clone()], ..plan.clone() };
+        let mut rows = self.read(single).serial();
+        let (mut batch, mut whole) = (Batch::default(), Truth::default());
+        while rows.next(&mut batch)? {
+            let page = self.input.run(|source| pages.next(source, self.reader.limits()))?;
+            let mut of_page = Truth::default();
+            of_page.merge(&batch);
+            whole.merge(&batch);
+            total.merge(&batch);
+            if let Some(statistics) = page.as_ref().and_then(|page| page.statistics.as_ref()) {
+                let at = page.as_ref().map_or(0, |page| page.offset);
+                let differences = of_page.differences(statistics, rounded);
+                found.extend(differences.into_iter().map(|text| format!("page at byte {at}: {text}")));
+            }
+        }
+        if let Some(statistics) = &meta.statistics {
+            let differences = whole.differences(statistics, rounded);
+            let at = chunk.offset;
+            found.extend(differences.into_iter().map(|text| format!("chunk at byte {at}: {text}")));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(item: &str, message: String) -> Finding {
+    Finding { wrong: true, item: item.into(), message }
+}
+
+fn odd(item: &str, message: String) -> Finding {
+    Finding { wrong: false, item: item.into(), message }
+}
