@@ -1,7 +1,7 @@
-//! The bloom filter over the series of a file.
+//! The bloom filter over the series of a file. A series is hashed as its segments and its measurement, joined by
+//! dots, `null` for null.
 
-use alloc::string::String;
-use core::fmt::Write;
+use alloc::format;
 use core::ops::Range;
 
 use crate::source::{Poll, Source};
@@ -53,15 +53,9 @@ impl BloomFilter {
         self.hashes
     }
 
-    /// What is hashed for a series: all segments and the measurement joined by dots, `null` for null.
-    #[must_use]
-    pub fn key(device: &DeviceId, measurement: &str) -> String {
-        let mut key = device.path();
-        let _ = write!(key, ".{measurement}");
-        key
-    }
-
     /// Whether the series may be in the file, by either flavour of the hash.
+    ///
+    /// The C++ writer hashes null tags at the end, which Java trims: up to `tags` tags are tried both ways.
     ///
     /// # Errors
     /// Those of the source.
@@ -70,11 +64,19 @@ impl BloomFilter {
         source: &S,
         device: &DeviceId,
         measurement: &str,
+        tags: usize,
     ) -> Poll<bool> {
         let stored = source.bytes(self.bytes.clone())?;
-        let key = Self::key(device, measurement);
-        let flavours = [HashFlavour::Standard, HashFlavour::SignExtended];
-        Ok(flavours.into_iter().any(|flavour| self.contains(stored, &key, flavour)))
+        let mut path = device.path();
+        for _ in device.segments().len()..=(tags + 1).max(device.segments().len()) {
+            let key = format!("{path}.{measurement}");
+            let flavours = [HashFlavour::Standard, HashFlavour::SignExtended];
+            if flavours.into_iter().any(|flavour| self.contains(stored, &key, flavour)) {
+                return Ok(true);
+            }
+            path.push_str(".null");
+        }
+        Ok(false)
     }
 
     /// Whether all bits of `key` are set in the filter's `stored` bytes.
@@ -189,9 +191,20 @@ mod tests {
         let device = DeviceId::from_path("root.sg.温");
         for flavour in [HashFlavour::Standard, HashFlavour::SignExtended] {
             let (filter, stored) = filter(&["root.sg.温.s"], flavour);
-            assert_eq!(filter.may_contain(&stored[..], &device, "s"), Ok(true));
-            assert_eq!(filter.may_contain(&stored[..], &device, "other"), Ok(false));
+            assert_eq!(filter.may_contain(&stored[..], &device, "s", 0), Ok(true));
+            assert_eq!(filter.may_contain(&stored[..], &device, "other", 0), Ok(false));
         }
+    }
+
+    #[test]
+    fn null_tags_at_the_end_may_be_hashed_or_not() {
+        let device = DeviceId::new(vec![Some("t".into()), Some("a".into())]);
+        for (key, tags) in [("t.a.v", 1), ("t.a.v", 3), ("t.a.null.null.v", 3)] {
+            let (filter, stored) = filter(&[key], HashFlavour::Standard);
+            assert_eq!(filter.may_contain(&stored[..], &device, "v", tags), Ok(true), "{key}");
+        }
+        let (filter, stored) = filter(&["t.a.null.null.v"], HashFlavour::Standard);
+        assert_eq!(filter.may_contain(&stored[..], &device, "v", 2), Ok(false));
     }
 
     #[test]

@@ -79,6 +79,16 @@ impl TsFile {
         find_device(source, &self.metadata, &self.limits, id)
     }
 
+    /// What the bloom filter says: `false` is certain.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn may_hold<S: Source + ?Sized>(&self, source: &S, id: &DeviceId, measurement: &str) -> Poll<bool> {
+        let Some(bloom) = &self.metadata.bloom else { return Ok(true) };
+        let tags = self.metadata.table(id.table()).map_or(0, |table| table.tags().count());
+        bloom.may_contain(source, id, measurement, tags)
+    }
+
     /// Finds a series of a device. Asks the bloom filter first.
     ///
     /// # Errors
@@ -89,9 +99,7 @@ impl TsFile {
         id: &DeviceId,
         measurement: &str,
     ) -> Poll<Option<Series>> {
-        if let Some(bloom) = &self.metadata.bloom
-            && !bloom.may_contain(source, id, measurement)?
-        {
+        if !self.may_hold(source, id, measurement)? {
             return Ok(None);
         }
         match self.device(source, id)? {

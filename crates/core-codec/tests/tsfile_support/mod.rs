@@ -75,14 +75,14 @@ struct Series {
     chunks: Vec<Indexed>,
 }
 
-fn put_rows(out: &mut Vec<u8>, aligned: bool, rows: &Rows, series: &mut Vec<Series>) {
+fn put_rows(out: &mut Vec<u8>, gap: u64, aligned: bool, rows: &Rows, series: &mut Vec<Series>) {
     let plain = |values: &[i64]| -> Vec<u8> { values.iter().flat_map(|v| v.to_be_bytes()).collect() };
     let mut note = |name: &str, indexed: Indexed| match series.iter_mut().find(|series| series.name == name) {
         Some(found) => found.chunks.push(indexed),
         None => series.push(Series { name: name.into(), chunks: vec![indexed] }),
     };
     if aligned {
-        note("", Indexed { offset: out.len() as u64, times: rows.times.clone(), values: None });
+        note("", Indexed { offset: out.len() as u64 + gap, times: rows.times.clone(), values: None });
         chunk(out, 0x85, "", DataType::Vector, Encoding::Plain, &plain(&rows.times));
     }
     for column in &rows.columns {
@@ -90,7 +90,7 @@ fn put_rows(out: &mut Vec<u8>, aligned: bool, rows: &Rows, series: &mut Vec<Seri
         let times: Vec<i64> =
             rows.times.iter().zip(&column.values).filter(|(_, v)| present(v)).map(|(&t, _)| t).collect();
         let values: Vec<i64> = column.values.iter().flatten().copied().collect();
-        let offset = out.len() as u64;
+        let offset = out.len() as u64 + gap;
         let mut payload = vec![];
         if aligned {
             payload.extend((rows.times.len() as i32).to_be_bytes());
@@ -141,6 +141,8 @@ pub struct Footer {
     pub end: Option<Vec<u8>>,
     /// Table schemas in their encoded form, with their count.
     pub schemas: Option<Vec<u8>>,
+    /// Bytes between the version and the data that are not written: what follows has offsets larger by them.
+    pub gap: u64,
 }
 
 /// Writes a file whose devices all have one table (segment 0).
@@ -151,28 +153,37 @@ pub fn file(devices: &[Device], footer: &Footer) -> Vec<u8> {
         let mut series = vec![];
         out.push(0);
         device_id(&mut out, &device.segments);
-        device.chunks.iter().for_each(|rows| put_rows(&mut out, device.aligned, rows, &mut series));
+        device
+            .chunks
+            .iter()
+            .for_each(|rows| put_rows(&mut out, footer.gap, device.aligned, rows, &mut series));
         index.push((device.segments.clone(), series));
     }
-    let meta_offset = out.len() as i64;
+    let gap = footer.gap as i64;
+    let meta_offset = out.len() as i64 + gap;
     out.push(2);
     let mut root = vec![];
     put_uvarint(&mut root, index.len() as u32);
-    for (segments, series) in &index {
+    // The nodes of all devices stand one after another behind the records of all series.
+    let mut nodes = vec![];
+    for (_, series) in &index {
         let mut node = vec![];
         put_uvarint(&mut node, series.len() as u32);
         for series in series {
             put_var_string(&mut node, Some(&series.name)).unwrap();
-            node.extend((out.len() as i64).to_be_bytes());
+            node.extend((out.len() as i64 + gap).to_be_bytes());
             put_series(&mut out, series);
         }
-        node.extend((out.len() as i64).to_be_bytes());
+        node.extend((out.len() as i64 + gap).to_be_bytes());
         node.push(3);
+        nodes.push(node);
+    }
+    for ((segments, _), node) in index.iter().zip(nodes) {
         device_id(&mut root, segments);
-        root.extend((out.len() as i64).to_be_bytes());
+        root.extend((out.len() as i64 + gap).to_be_bytes());
         out.extend(node);
     }
-    root.extend((out.len() as i64).to_be_bytes());
+    root.extend((out.len() as i64 + gap).to_be_bytes());
     root.push(1);
     let start = out.len();
     put_uvarint(&mut out, 1);

@@ -256,13 +256,10 @@ impl TsFile {
         for series in &all {
             let item = format!("{}.{}", device.id, series.name);
             indexed.extend(series.chunks.iter().map(|chunk| chunk.offset));
-            if let Some(bloom) = &self.metadata().bloom {
-                let found = self.input.run(|source| bloom.may_contain(source, &device.id, &series.name));
-                match found {
-                    Ok(true) => {}
-                    Ok(false) => emit(wrong(&item, "is not in the bloom filter".into()))?,
-                    Err(error) => emit(wrong(&item, error.to_string()))?,
-                }
+            match self.input.run(|source| self.reader.may_hold(source, &device.id, &series.name)) {
+                Ok(true) => {}
+                Ok(false) => emit(wrong(&item, "is not in the bloom filter".into()))?,
+                Err(error) => emit(wrong(&item, error.to_string()))?,
             }
             if !series.is_time() {
                 let findings = self.verify_series(time.as_ref(), series);
