@@ -28,5 +28,5 @@ pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
 pub use input::{Access, Input};
-pub use izs::{Basis, Extent, Finding, IzsFile, IzsStream, Overview, Severity, Trace, numbers};
+pub use izs::{Basis, Event, Extent, Finding, IzsFile, IzsStream, Overview, Severity, Trace, numbers};
 pub use stards::{StardsArray, StardsFile, StardsWriter};

@@ -161,3 +161,104 @@ fn verify_finds_what_is_wrong() {
     let found = findings(&std::fs::read(bad).unwrap());
     assert!(found[0].message.contains("reads no file with null"), "{found:?}");
 }
+
+/// A file of uncompressed streams, each of one block, from a schema in which `@0`, `@1`, ... stand for them.
+fn made(schema: &str, streams: &[(&str, &[u64])]) -> IzsFile {
+    let mut file = vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed];
+    let mut schema = schema.to_owned();
+    for (number, (element, values)) in streams.iter().enumerate() {
+        let width = element[1..].parse::<usize>().unwrap() / 8;
+        let start = file.len() as u64;
+        file.extend(values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()));
+        let (index, size) = (file.len(), file.len() as u32 - start as u32);
+        file.extend(start.to_le_bytes());
+        file.extend(size.to_le_bytes());
+        let descriptor = format!(
+            r#"{{"element":"{element}","end":{},"block":4096,"compress":"none","i_offset":{index},"i_size":12}}"#,
+            values.len()
+        );
+        schema = schema.replace(&format!("@{number}"), &descriptor);
+    }
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    frame.extend((schema.len() as u32).to_le_bytes());
+    frame.extend(&((schema.len() as u32) << 3 | 1).to_le_bytes()[..3]);
+    frame.extend(schema.as_bytes());
+    file.extend(&frame);
+    file.extend((frame.len() as u32).to_le_bytes());
+    file.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, file).unwrap();
+    // Read by positions, the file may go while it is open.
+    IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), Limits::default()).unwrap()
+}
+
+#[test]
+fn bits_and_quantities() {
+    let file = made(
+        r#"{"entity":{"type":"bit_struct","children":{
+            "a":{"type":"bits","bits":1,"pos":3},
+            "v":{"type":"signed","bits":12,"pos":4,"number:scale":0.5,"number:offset":10}},"data":@0}}"#,
+        &[("u16", &[0x0008, 0xfff0, 0x0018])],
+    );
+    let entity = |name| file.schema().find(name).unwrap();
+    assert_eq!(file.bits(entity("a"), 0..3).unwrap(), [true, false, true]);
+    assert_eq!(file.quantities(entity("v"), 0..3).unwrap(), [10.0, 9.5, 10.5]);
+    assert!(file.bits(entity("v"), 0..1).unwrap_err().to_string().contains("not a single bit"));
+    assert!(file.quantities(entity(""), 0..1).is_err());
+}
+
+#[test]
+fn events_with_one_time_or_two() {
+    let file = made(
+        r#"{"entity":{"type":"group","core:role":"record","time:rate":1000.0,"children":{
+            "when":{"type":"timestamp","data":@0},
+            "what":{"type":"enum","bits":1,"values":["start","stop"],"data":@1}}}}"#,
+        &[("u64", &[5, 9]), ("u8", &[1, 0])],
+    );
+    let events = file.events(file.schema().root(), 0..2).unwrap();
+    assert_eq!((events[1].start, events[1].end), (9, None));
+    assert_eq!(events[1].fields.get("what"), Some(&Value::String("start".into())));
+    assert_eq!(file.schema().rate(file.schema().find("when").unwrap()).unwrap().hertz(), 1000.0);
+
+    let file = made(
+        r#"{"entity":{"type":"record","children":{
+            "byte":{"type":"int","bits":8,"data":@1},
+            "span":{"type":"tuple","fields":{"start":{},"end":{}},"child":{"type":"timestamp","data":@0}}}}}"#,
+        &[("u64", &[5, 7, 9, 12]), ("u8", &[0x55, 0xaa])],
+    );
+    let events = file.events(file.schema().root(), 1..2).unwrap();
+    assert_eq!((events[0].start, events[0].end), (9, Some(12)));
+    assert_eq!(events[0].fields.get("byte"), Some(&Value::Unsigned(0xaa)));
+    assert!(file.events(file.schema().find("byte").unwrap(), 0..1).is_err());
+}
+
+#[test]
+fn verify_compares_lengths_ends_and_summaries() {
+    let wrong = |schema: &str, streams: &[(&str, &[u64])]| {
+        let mut wrong = Vec::new();
+        made(schema, streams).verify(true, &mut |finding| wrong.push(finding)).unwrap();
+        wrong.retain(|finding| finding.severity == Severity::Error);
+        wrong.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>()
+    };
+    let record = r#"{"entity":{"type":"record","children":{
+        "a":{"type":"int","bits":8,"data":@0},"b":{"type":"int","bits":8,"data":@1}}}}"#;
+    let found = wrong(record, &[("u8", &[1, 2]), ("u8", &[1])]);
+    assert_eq!(found, ["children of a record have 2 and 1 elements"]);
+
+    let array = r#"{"entity":{"type":"variable_array","data":@0,"child":{"type":"character","data":@1}}}"#;
+    assert_eq!(wrong(array, &[("u64", &[1, 2]), ("u8", &[65, 66])]), [] as [&str; 0]);
+    let found = wrong(array, &[("u64", &[2, 1]), ("u8", &[65, 66])]);
+    assert_eq!(found, ["element 1 ends at 1, before the one before it, at 2"]);
+    let found = wrong(array, &[("u64", &[1, 5]), ("u8", &[65, 66])]);
+    assert_eq!(found, ["the last element ends at 5, the child has 2 elements"]);
+
+    let range = r#"{"entity":{"type":"signed","bits":8,"data":@0,
+        "summaries":{"range":{"base_level":2,"levels":[@1]}}}}"#;
+    let data = ("u8", &[1, 0xff, 3, 4, 5, 6, 7, 8, 9][..]);
+    assert_eq!(wrong(range, &[data, ("u8", &[0xff, 4, 5, 8])]), [] as [&str; 0]);
+    let found = wrong(range, &[data, ("u8", &[1, 0xff, 5, 8])]);
+    assert_eq!(found, ["group 0 differs from its elements"]);
+
+    let wide = r#"{"entity":{"type":"int","bits":9,"data":@0}}"#;
+    assert_eq!(wrong(wide, &[("u8", &[1])]), ["the field ends at bit 9 of an element of 8 bits"]);
+}

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use core_codec::izs::Dialect;
-use core_codec::izs::model::{EntityId, Kind, Object, Role, Schema, StreamId, Value};
+use core_codec::izs::model::{EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
 use std_io::{Basis, IzsFile, Trace};
 
 use crate::human;
@@ -135,7 +135,7 @@ impl Printer<'_> {
             Err(fault) => return vec![format!("stream not understood: {}", printable(&fault.reason))],
         };
         let mut facts = vec![format!("{} × {}", human::count(descriptor.end), descriptor.element.name())];
-        if let Some(rate) = rate(self.file.schema(), entity) {
+        if let Some(rate) = self.file.schema().rate(entity).map(Rate::hertz) {
             facts.push(human::si(rate, "Hz"));
             if *self.file.schema()[entity].kind() != Kind::Timestamp {
                 facts.push(human::si(descriptor.end as f64 / rate, "s"));
@@ -211,16 +211,6 @@ fn line(schema: &Schema, trace: &Trace) -> String {
         _ => human::short(value * scale + offset),
     };
     format!("{sketch}  {} … {}", label(all.min), label(all.max))
-}
-
-/// Samples a second: `time:rate` of the entity or of what holds it.
-fn rate(schema: &Schema, entity: EntityId) -> Option<f64> {
-    let above = std::iter::successors(Some(entity), |&id| schema[id].parent());
-    let mut rates = above.filter_map(|id| {
-        let attributes = schema[id].attributes();
-        attributes.get("time:rate").or_else(|| attributes.get("sample_rate")).and_then(Value::as_f64)
-    });
-    rates.find(|rate| *rate > 0.0 && rate.is_finite())
 }
 
 /// The attributes on one line, long ones cut.

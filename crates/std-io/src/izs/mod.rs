@@ -4,9 +4,11 @@ mod overview;
 mod reduce;
 mod rows;
 mod verify;
+mod views;
 
 pub use overview::{Basis, Extent, Overview, Trace};
 pub use verify::{Finding, Severity};
+pub use views::Event;
 
 use std::ops::Range;
 use std::path::Path;

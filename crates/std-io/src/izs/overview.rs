@@ -207,7 +207,7 @@ fn serves(summary: &Summary, fields: &[Field], element: Element) -> bool {
 }
 
 /// A field's value on a number line.
-fn height(field: &Field, element: u64) -> Option<f64> {
+pub(super) fn height(field: &Field, element: u64) -> Option<f64> {
     let value = match field.value(element) {
         FieldValue::Null => return None,
         FieldValue::Bit(bit) => f64::from(u8::from(bit)),

@@ -26,12 +26,14 @@ mod field;
 mod json;
 mod kind;
 mod path;
+mod time;
 
 pub use descriptor::{Descriptor, Method};
 pub use field::{Field, FieldValue};
 pub use json::{Object, Value, parse as parse_json};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
+pub use time::Rate;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

@@ -1,0 +1,221 @@
+//! Times of elements, in exact integer arithmetic.
+
+use super::{EntityId, Schema, Value};
+
+/// A sampling rate as the fraction that the schema's float is, exactly.
+///
+/// ```
+/// use core_codec::izs::model::Rate;
+///
+/// let rate = Rate::from_hertz(44_100.0).unwrap();
+/// // Nanoseconds at sample 1, rounded down.
+/// assert_eq!(rate.time_of(1, 1_000_000_000), 22_675);
+/// assert_eq!(rate.time_of(44_100 * 3600, 1_000_000_000), 3_600_000_000_000);
+/// // The first sample at or after that time.
+/// assert_eq!(rate.index_at(3_600_000_000_000, 1_000_000_000), Some(44_100 * 3600));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Samples...
+    numerator: u64,
+    /// ...in so many seconds.
+    denominator: u64,
+}
+
+impl Rate {
+    /// The rate of so many samples a second: from 2^-10 to 2^63, in steps of 2^-52 at the least.
+    ///
+    /// Finer fractions, which no clock has, are rounded to that.
+    #[must_use]
+    pub fn from_hertz(rate: f64) -> Option<Self> {
+        if !(1.0 / 1024.0..9.2e18).contains(&rate) {
+            return None;
+        }
+        // The float is `mantissa` * 2^`exponent`, exactly.
+        let bits = rate.to_bits();
+        let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
+        let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
+        let zeros = mantissa.trailing_zeros() as i32;
+        match exponent + zeros {
+            // An integer; below 2^63, so the shift loses nothing.
+            whole @ 0.. => Some(Self { numerator: (mantissa >> zeros) << whole, denominator: 1 }),
+            fraction => {
+                let kept = (-fraction).min(52);
+                let numerator = (mantissa >> zeros) >> (-fraction - kept);
+                Some(Self { numerator, denominator: 1 << kept })
+            }
+        }
+        .filter(|rate| rate.numerator > 0)
+    }
+
+    /// Samples a second, as a float.
+    #[must_use]
+    pub fn hertz(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
+    /// Time of element `index` in units of which a second has `units`, rounded down: `index * units / rate`.
+    #[must_use]
+    pub fn time_of(self, index: u64, units: u64) -> u128 {
+        // In two halves of the index, since the whole product may need 180 bits.
+        let divisor = u128::from(self.numerator);
+        let scale = u128::from(units) * u128::from(self.denominator);
+        let (whole, part) = (scale / divisor, scale % divisor);
+        let index = u128::from(index);
+        // `part` < 2^63 and `index` < 2^64.
+        index.saturating_mul(whole).saturating_add(index * part / divisor)
+    }
+
+    /// The first element at or after a time, in units of which a second has `units`; none past 2^64.
+    #[must_use]
+    pub fn index_at(self, time: u64, units: u64) -> Option<u64> {
+        let (mut low, mut high) = (0, u64::MAX);
+        if self.time_of(high, units) < u128::from(time) {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.time_of(middle, units) < u128::from(time) { low = middle + 1 } else { high = middle }
+        }
+        Some(low)
+    }
+}
+
+impl Schema {
+    /// Samples a second of an entity: `time:rate` (in dialect V also `sample_rate`) of it or the nearest entity
+    /// above it that has one.
+    #[must_use]
+    pub fn rate(&self, entity: EntityId) -> Option<Rate> {
+        self.inherited(entity, &["time:rate", "sample_rate"])?.as_f64().and_then(Rate::from_hertz)
+    }
+
+    /// When element 0 was, in nanoseconds since 1970-01-01 UTC: `time:epoch`, a date and time of RFC 3339.
+    #[must_use]
+    pub fn epoch(&self, entity: EntityId) -> Option<i128> {
+        self.inherited(entity, &["time:epoch"])?.as_str().and_then(parse_rfc3339)
+    }
+
+    fn inherited(&self, entity: EntityId, names: &[&str]) -> Option<&Value> {
+        let mut above = core::iter::successors(Some(entity), |&id| self[id].parent());
+        above.find_map(|id| names.iter().find_map(|name| self[id].attributes().get(name)))
+    }
+}
+
+/// Nanoseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; digits past nanoseconds are dropped.
+fn parse_rfc3339(text: &str) -> Option<i128> {
+    let bytes = text.as_bytes();
+    let number = |from: usize, len: usize| -> Option<i64> {
+        let digits = bytes.get(from..from + len)?;
+        digits.iter().all(u8::is_ascii_digit).then_some(())?;
+        core::str::from_utf8(digits).ok()?.parse().ok()
+    };
+    let marks = [(4, b"--"), (7, b"--"), (10, b"Tt"), (13, b"::"), (16, b"::")];
+    marks
+        .iter()
+        .all(|(at, mark)| {
+            bytes.get(*at).is_some_and(|byte| mark.contains(byte) || (*byte == b' ' && *at == 10))
+        })
+        .then_some(())?;
+    let (year, month, day) = (number(0, 4)?, number(5, 2)?, number(8, 2)?);
+    let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let length = *days.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
+    // Second 60 is a leap second.
+    if !(1..=length).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let mut rest = bytes.get(19..)?;
+    let mut nanos = 0;
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let count = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, more) = fraction.split_at(count);
+        (!digits.is_empty()).then_some(())?;
+        for place in 0..9 {
+            nanos = nanos * 10 + i128::from(digits.get(place).map_or(0, |digit| digit - b'0'));
+        }
+        rest = more;
+    }
+    let offset = match rest {
+        b"Z" | b"z" => 0,
+        [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
+            let at = text.len() - 5;
+            let (hours, minutes) = (number(at, 2)?, number(at + 3, 2)?);
+            (hours < 24 && minutes < 60).then_some(())?;
+            (hours * 60 + minutes) * if *sign == b'-' { -1 } else { 1 }
+        }
+        _ => return None,
+    };
+    // Days since 1970: of the years before, then of the months before.
+    let before = year - 1;
+    let of_years = year * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
+    let of_months: i64 = days[..month as usize - 1].iter().sum();
+    let days_since_1970 = of_years + of_months + day - 1 - 719_527;
+    let seconds = ((days_since_1970 * 24 + hour) * 60 + minute - offset) * 60 + second;
+    Some(i128::from(seconds) * 1_000_000_000 + nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn epochs() {
+        assert_eq!(parse_rfc3339("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(parse_rfc3339("2024-02-29T12:34:56.789Z"), Some(1_709_210_096_789_000_000));
+        assert_eq!(parse_rfc3339("2024-02-29t13:34:56.7890000009+01:00"), Some(1_709_210_096_789_000_000));
+        assert_eq!(parse_rfc3339("1969-12-31T23:59:59.5Z"), Some(-500_000_000));
+        assert_eq!(parse_rfc3339("2000-03-01 00:00:00-00:30"), Some(951_870_600_000_000_000));
+        assert_eq!(parse_rfc3339("0001-01-01T00:00:00Z"), Some(-62_135_596_800_000_000_000));
+        for text in [
+            "",
+            "2024",
+            "2023-02-29T00:00:00Z",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T24:00:00Z",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.Z",
+            "2024-01-01T00:00:00+1:00",
+            "2024-01-01T00:00:00Zx",
+            "é24-01-01T00:00:00Z",
+            "2024-00-01T00:00:00Z",
+            "2024-01-00T00:00:00Z",
+            "+024-01-01T00:00:00Z",
+        ] {
+            assert_eq!(parse_rfc3339(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rates() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-5, 1e19] {
+            assert_eq!(Rate::from_hertz(rate), None, "{rate}");
+        }
+        assert_eq!(Rate::from_hertz(0.5), Some(Rate { numerator: 1, denominator: 2 }));
+        assert_eq!(Rate::from_hertz(24e6), Some(Rate { numerator: 24_000_000, denominator: 1 }));
+        assert_eq!(Rate::from_hertz(0.5).unwrap().time_of(3, 1_000_000_000), 6_000_000_000);
+        // A float would be off by more than a sample here.
+        let rate = Rate::from_hertz(3.0).unwrap();
+        assert_eq!(rate.time_of(u64::MAX, 1_000_000_000), u128::from(u64::MAX) * 1_000_000_000 / 3);
+    }
+
+    proptest! {
+        #[test]
+        fn times_and_indexes_are_inverse(hertz in 0.001..1e10f64, index in 0u64..1 << 40) {
+            let rate = Rate::from_hertz(hertz).unwrap();
+            prop_assert!((rate.hertz() / hertz - 1.0).abs() < 1e-12);
+            const UNITS: u64 = 1_000_000_000_000;
+            let time = rate.time_of(index, UNITS);
+            if let Ok(time) = u64::try_from(time) {
+                prop_assert!(rate.index_at(time, UNITS).unwrap() <= index);
+                prop_assert!(rate.index_at(time + 1, UNITS).unwrap() > index || hertz > 1e12);
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,30}") {
+            let _ = parse_rfc3339(&text);
+        }
+    }
+}
