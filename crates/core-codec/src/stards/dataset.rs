@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
         if self.rest.iter().any(|&byte| byte != 0) {
             let kind =
                 ErrorKind::Invalid("bytes that are not zero between the last entry and the header size");
-            noticed.push(Finding::warning(Error::new("header section", kind).at(self.at())));
+            noticed.push(Finding::error(Error::new("header section", kind).at(self.at())));
         }
         let limits = limits.clone();
         Ok(Dataset { header, limits, keys, layers, base, arrays, by_storage_key, noticed })
