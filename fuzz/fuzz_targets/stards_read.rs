@@ -15,9 +15,9 @@ fuzz_target!(|file: &[u8]| {
         let whole = complete(array.read(file));
         let dimensions = array.shape().len();
         let all = complete(array.read_slice(file, &vec![Slice::ALL; dimensions]));
-        match (&whole, &all) {
-            (Ok(whole), Ok(all)) => assert_eq!(whole, all),
-            _ => assert_eq!(whole.is_ok(), all.is_ok(), "{whole:?} {all:?}"),
+        // A slice does not look at blocks that hold nothing, which may be damaged.
+        if let Ok(whole) = &whole {
+            assert_eq!(Ok(whole), all.as_ref());
         }
         let step = i64::from(file.last().copied().unwrap_or(1) as i8);
         let some = vec![Slice::range(None, Some(step), step.max(-3)); dimensions];

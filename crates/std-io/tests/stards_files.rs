@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use core_codec::Limits;
 use core_codec::stards::{BASE_LAYER, Compression, DataType, Draft, DraftArray, Slice, Storage, Tensor};
 use proptest::prelude::*;
-use std_io::{Access, Error, Input, StardsFile, StardsWriter};
+use std_io::{Access, Error, Fetch, Input, StardsFile, StardsWriter};
 
 fn ways(path: &Path) -> [StardsFile; 2] {
     [Access::Map, Access::Read].map(|access| {
@@ -165,4 +168,42 @@ fn a_failure_leaves_what_was_there() {
     assert_eq!(StardsWriter::new(&draft).save_with(&path, supply).unwrap_err().to_string(), "no data");
     assert_eq!(fs::read(&path).unwrap(), b"something else");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Counts what is fetched from a file in memory.
+struct Counting(Vec<u8>, Arc<AtomicUsize>);
+
+impl Fetch for Counting {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(self.0[range.start as usize..range.end as usize].to_vec())
+    }
+}
+
+#[test]
+fn open_one_array_and_metadata_take_three_fetches() {
+    let values: Vec<f64> = (0..400_000).map(|i| f64::from(i).sqrt()).collect();
+    for compression in [Compression::None, Compression::Lz4Shuffle, Compression::Zstd] {
+        let mut draft = Draft::new();
+        draft.add_layer("a").unwrap();
+        for key in ["first", "x", "last"] {
+            let storage = Storage { block_size: Some(1 << 17), ..compression.into() };
+            draft.put_slice(BASE_LAYER, key, &[400_000], &values, storage).unwrap();
+            draft.set_metadata("a", key, 1.5f64).unwrap();
+        }
+        let count = Arc::new(AtomicUsize::new(0));
+        let fetch = Counting(draft.to_bytes(&[][..]).unwrap(), count.clone());
+        let file = StardsFile::from_input(Input::fetching(fetch), &Limits::default()).unwrap();
+        assert_eq!(file.array(BASE_LAYER, "x").unwrap().read::<f64>().unwrap(), values);
+        assert_eq!(file.metadata("a").unwrap().len(), 3);
+        assert_eq!(count.load(Ordering::Relaxed), 3);
+        // One element: its block, or of byte planes the block of each byte.
+        file.array(BASE_LAYER, "first").unwrap().slice(&[Slice::Index(7)]).unwrap();
+        let more = if compression == Compression::Lz4Shuffle { 8 } else { 1 };
+        assert!(count.load(Ordering::Relaxed) <= 3 + more);
+    }
 }

@@ -51,8 +51,9 @@ pub(super) fn print(file: &StardsFile, out: &mut dyn Write) -> anyhow::Result<()
     let dataset = file.dataset();
     let size = file.input().len();
     writeln!(out, "StarDS version {}, {size} bytes", core_codec::stards::raw::VERSION)?;
-    for (index, layer) in dataset.layers().iter().enumerate() {
-        let arrays = dataset.arrays().iter().filter(|array| array.layer() == index).count();
+    let mut counts = vec![0; dataset.layers().len()];
+    dataset.arrays().iter().for_each(|array| counts[array.layer()] += 1);
+    for (layer, arrays) in dataset.layers().iter().zip(counts) {
         writeln!(
             out,
             "layer {}: {arrays} array(s), {} metadata key(s)",

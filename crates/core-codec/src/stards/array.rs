@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::codec;
+use super::dataset::spend;
 use super::raw::{self, BlockInfo, IndexEntry};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
@@ -50,6 +51,7 @@ pub struct Content {
 
 impl Array {
     /// Checks the index entry at byte `at`; what is wrong with it is kept for whoever wants the data.
+    #[expect(clippy::too_many_arguments, reason = "one caller, which has them all at hand")]
     pub(super) fn new(
         layer: usize,
         layer_name: Option<&str>,
@@ -57,13 +59,21 @@ impl Array {
         at: u64,
         entry: IndexEntry,
         file_len: u64,
+        budget: &mut u64,
         limits: &Limits,
     ) -> Self {
         let name: Box<str> = match layer_name {
             Some(layer) => alloc::format!("{layer}:{key}").into(),
             None => key.into(),
         };
-        let content = Content::new(&name, at, &entry, file_len, limits);
+        let content = Content::new(&name, at, &entry, file_len, limits).and_then(|content| {
+            let stored = content.blocks.iter().map(|block| block.stored.end - block.stored.start).sum();
+            if spend(budget, stored) {
+                return Ok(content);
+            }
+            let kind = ErrorKind::Invalid("the arrays are together larger than the file: they overlap");
+            Err(Error::new(INDEX_ENTRY, kind).at(at).item(&*name))
+        });
         Self { layer, key: key.into(), name, at, entry, content }
     }
 

@@ -30,6 +30,8 @@ pub struct Dataset {
     pub(super) keys: Vec<Key>,
     pub(super) layers: Vec<Layer>,
     pub(super) base: usize,
+    /// The first layer of each name.
+    by_name: BTreeMap<Box<str>, usize>,
     pub(super) arrays: Vec<Array>,
     /// The last array with each storage key.
     pub(super) by_storage_key: BTreeMap<Box<str>, usize>,
@@ -51,6 +53,8 @@ pub struct Layer {
     position: u64,
     size: u32,
     compression: u8,
+    /// Whether the metadata blocks up to this one are together larger than the file.
+    overlaps: bool,
     pub(super) at: u64,
     pub(super) keys: Vec<u16>,
     pub(super) bitmap: Vec<u64>,
@@ -96,6 +100,11 @@ impl Layer {
     fn stored(&self, file_len: u64) -> Result<Range<u64>, Error> {
         let size = u64::from(self.size);
         match self.position.checked_add(size) {
+            Some(_) if self.overlaps && size <= file_len => {
+                let kind =
+                    ErrorKind::Invalid("the metadata blocks are together larger than the file: they overlap");
+                Err(Error::new(METADATA_BLOCK, kind).at(self.position).item(self.name()))
+            }
             Some(end) if end <= file_len => Ok(self.position..end),
             _ => {
                 let available = file_len.saturating_sub(self.position);
@@ -186,7 +195,7 @@ impl Dataset {
     /// # Errors
     /// [`ErrorKind::NotFound`].
     pub fn layer(&self, name: &str) -> Result<&Layer, Error> {
-        let found = self.layers.iter().find(|layer| &*layer.name == name);
+        let found = self.by_name.get(name).map(|&index| &self.layers[index]);
         found.ok_or_else(|| Error::new("layer metadata registry", ErrorKind::NotFound("layer")).detail(name))
     }
 
@@ -302,6 +311,13 @@ fn check_key(keys: usize, key: u16, structure: &'static str, at: u64) -> Result<
     Err(Error::new(structure, ErrorKind::OutOfRange { what: "key index", min: 0, max, found }).at(at))
 }
 
+/// Takes `amount` from `budget`; says whether there was as much.
+pub(super) fn spend(budget: &mut u64, amount: u64) -> bool {
+    let enough = amount <= *budget;
+    *budget = budget.saturating_sub(amount);
+    enough
+}
+
 /// The rest of the header section.
 struct Parser<'a> {
     rest: &'a [u8],
@@ -333,7 +349,7 @@ impl<'a> Parser<'a> {
         let key_count = count("key registry count", 27, header.key_count.into())?;
         let mut noticed = Vec::new();
         let keys = self.keys(key_count, &mut noticed)?;
-        let mut layers = self.layers(layer_count, keys.len(), &mut noticed)?;
+        let mut layers = self.layers(layer_count, keys.len(), file_len, &mut noticed)?;
         for layer in &mut layers {
             layer.bitmap =
                 self.next("layer presence bitmap", |input| raw::bitmap(input, header.entry_count))?;
@@ -342,7 +358,11 @@ impl<'a> Parser<'a> {
             let at = layers.first().map_or(raw::FILE_HEADER_LEN, |layer| layer.at);
             Error::new("layer metadata registry", ErrorKind::NotFound("layer")).at(at).detail(BASE_LAYER)
         })?;
+        let by_name =
+            layers.iter().enumerate().rev().map(|(index, layer)| (layer.name.clone(), index)).collect();
         let names = LayerNames::new(layers.iter().map(Layer::name));
+        // No writer stores bytes for two arrays. Without a bound, a small file could keep a reader busy for days.
+        let mut budget = file_len;
         let mut arrays = Vec::new();
         let mut by_storage_key = BTreeMap::new();
         for index in 0..entry_count {
@@ -359,7 +379,7 @@ impl<'a> Parser<'a> {
             }
             let layer_name = (layer != base).then(|| layers[layer].name());
             by_storage_key.insert(storage_key.clone(), index);
-            arrays.push(Array::new(layer, layer_name, key, at, entry, file_len, limits));
+            arrays.push(Array::new(layer, layer_name, key, at, entry, file_len, &mut budget, limits));
         }
         if self.rest.iter().any(|&byte| byte != 0) {
             let kind =
@@ -367,7 +387,7 @@ impl<'a> Parser<'a> {
             noticed.push(Finding::error(Error::new("header section", kind).at(self.at())));
         }
         let limits = limits.clone();
-        Ok(Dataset { header, limits, keys, layers, base, arrays, by_storage_key, noticed })
+        Ok(Dataset { header, limits, keys, layers, base, by_name, arrays, by_storage_key, noticed })
     }
 
     fn keys(&mut self, count: usize, noticed: &mut Vec<Finding>) -> Result<Vec<Key>, Error> {
@@ -380,9 +400,16 @@ impl<'a> Parser<'a> {
         Ok(keys)
     }
 
-    fn layers(&mut self, count: usize, keys: usize, noticed: &mut Vec<Finding>) -> Result<Vec<Layer>, Error> {
+    fn layers(
+        &mut self,
+        count: usize,
+        keys: usize,
+        file_len: u64,
+        noticed: &mut Vec<Finding>,
+    ) -> Result<Vec<Layer>, Error> {
         const STRUCTURE: &str = "layer metadata registry";
         let mut layers = Vec::new();
+        let mut budget = file_len;
         for _ in 0..count {
             let at = self.at();
             let entry = self.next(STRUCTURE, raw::layer_entry)?;
@@ -394,6 +421,7 @@ impl<'a> Parser<'a> {
                 position: entry.position,
                 size: entry.size,
                 compression: entry.compression,
+                overlaps: !spend(&mut budget, entry.size.into()),
                 at,
                 keys: entry.keys,
                 bitmap: Vec::new(),

@@ -1,20 +1,16 @@
 //! Whole arrays on all cores, and arrays that are larger than memory part by part.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use bytemuck::cast_slice_mut;
 use core_codec::codec::shuffle::unshuffle;
 use core_codec::source::{Source, complete};
-use core_codec::stards::{Block, Content, DataType, Element, Tensor};
+use core_codec::stards::{Content, DataType, Element, Tensor};
 use core_codec::{ErrorKind, limits};
 use rayon::prelude::*;
 
 use super::StardsArray;
 use crate::error::Error;
-
-/// Stored bytes that are fetched together where there is no memory map.
-const FETCH_BATCH: u64 = 16 << 20;
 
 /// Bytes of elements that a thread joins from their planes at a time, or copies.
 const PART: usize = 1 << 20;
@@ -151,60 +147,26 @@ impl<'a> StardsArray<'a> {
     }
 
     /// Decodes all blocks, byte planes as planes.
-    fn decode(&self, content: &Content, mut out: &mut [u8]) -> Result<(), Error> {
+    fn decode(&self, content: &Content, out: &mut [u8]) -> Result<(), Error> {
         if let (Some(map), Some(range)) = (self.file.input.mapped(), content.plain_range()) {
             let stored = complete(Source::bytes(map, range))?;
             let parts = out.par_chunks_mut(PART).zip(stored.par_chunks(PART));
             parts.for_each(|(out, stored)| out.copy_from_slice(stored));
             return Ok(());
         }
-        for batch in batches(content.blocks(), self.file.input.is_map()) {
-            let stored = self.stored(&content.blocks()[batch.clone()])?;
-            let mut parts = Vec::with_capacity(batch.len());
-            for (index, stored) in batch.zip(stored) {
-                let block = &content.blocks()[index].payload;
-                let (part, rest) = out.split_at_mut((block.end - block.start) as usize);
-                parts.push((index, stored, part));
-                out = rest;
+        // All at once: one request where the bytes are far away.
+        self.file.input.run(|source| {
+            source.request(&content.stored_ranges())?;
+            let mut rest = &mut *out;
+            let mut parts = Vec::with_capacity(content.blocks().len());
+            for (index, block) in content.blocks().iter().enumerate() {
+                let len = (block.payload.end - block.payload.start) as usize;
+                let (part, tail) = rest.split_at_mut(len);
+                parts.push((index, source.bytes(block.stored.clone())?, part));
+                rest = tail;
             }
-            parts
-                .into_par_iter()
-                .try_for_each(|(index, stored, part)| content.decode_block(index, &stored, part))?;
-        }
-        Ok(())
-    }
-
-    /// The stored bytes of some blocks.
-    fn stored(&self, blocks: &[Block]) -> Result<Vec<Cow<'a, [u8]>>, Error> {
-        let input = &self.file.input;
-        if let Some(map) = input.mapped() {
-            let stored = |block: &Block| Ok(complete(Source::bytes(map, block.stored.clone()))?.into());
-            return blocks.iter().map(stored).collect();
-        }
-        input.run(|source| {
-            let ranges: Vec<Range<u64>> = blocks.iter().map(|block| block.stored.clone()).collect();
-            source.request(&ranges)?;
-            ranges.into_iter().map(|range| Ok(source.bytes(range)?.to_vec().into())).collect()
+            let decode = |(index, stored, part)| content.decode_block(index, stored, part);
+            Ok(parts.into_par_iter().try_for_each(decode)?)
         })
     }
-}
-
-/// Blocks that are handled together: all of a map, and a bounded number of stored bytes where they are fetched.
-fn batches(blocks: &[Block], mapped: bool) -> Vec<Range<usize>> {
-    let mut batches: Vec<Range<usize>> = Vec::new();
-    let mut bytes = 0u64;
-    for (index, block) in blocks.iter().enumerate() {
-        let len = block.stored.end - block.stored.start;
-        match batches.last_mut() {
-            Some(batch) if mapped || bytes.saturating_add(len) <= FETCH_BATCH => {
-                batch.end = index + 1;
-                bytes = bytes.saturating_add(len);
-            }
-            _ => {
-                batches.push(index..index + 1);
-                bytes = len;
-            }
-        }
-    }
-    batches
 }
