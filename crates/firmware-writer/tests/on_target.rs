@@ -1,13 +1,18 @@
-//! The boards write the bytes that the host writes: what the program `record` printed in QEMU is what the same
+//! The boards write the bytes that the host writes: what the programs `record*` printed in QEMU is what the same
 //! recordings come to here.
 
 mod common;
 mod scenario;
 
 use common::Sink;
+use firmware_writer::{Entropy, Fast, Memory};
 use scenario::Hash;
 
-const PRINTED: &str = include_str!("../../../firmware/src/bin/record.out");
+const PRINTED: &str = concat!(
+    include_str!("../../../firmware/src/bin/record.out"),
+    include_str!("../../../firmware/src/bin/record_fast.out"),
+    include_str!("../../../firmware/src/bin/record_entropy.out"),
+);
 
 fn check<E: std::fmt::Debug>(name: &str, hash: Result<Hash, E>) {
     let line = format!("{name}: {}", hash.unwrap());
@@ -21,6 +26,8 @@ fn check<E: std::fmt::Debug>(name: &str, hash: Result<Hash, E>) {
 fn boards_write_what_the_host_writes() {
     check("logic", scenario::logic(&mut scenario::Single::new(Default::default()), Hash::new()));
     check("long_block", scenario::long_block(&mut scenario::Single::new(Default::default()), Hash::new()));
+    check("fast", scenario::logic(&mut Memory::new(<Fast>::new()), Hash::new()));
+    check("entropy", scenario::logic(&mut Memory::new(<Entropy>::new()), Hash::new()));
     check("raw", scenario::raw(&mut scenario::Raw::new(Default::default()), Hash::new()));
     check("pair", scenario::pair(&mut scenario::Pair::new(Default::default()), Hash::new()));
     check("v001", scenario::v001(&mut scenario::Pair::new(Default::default()), Hash::new()));
@@ -32,6 +39,10 @@ fn what_they_write_reads_back() {
     let ramp: Vec<u8> = scenario::ramp().take(scenario::RAMP_LEN).flat_map(u16::to_le_bytes).collect();
     let mut memory = scenario::Single::new(Default::default());
     let file = scenario::logic(&mut memory, Sink::default()).unwrap().bytes;
+    assert_eq!(common::read(&file, "/entity/data"), pins);
+    let file = scenario::logic(&mut Memory::new(<Fast>::new()), Sink::default()).unwrap().bytes;
+    assert_eq!(common::read(&file, "/entity/data"), pins);
+    let file = scenario::logic(&mut Memory::new(<Entropy>::new()), Sink::default()).unwrap().bytes;
     assert_eq!(common::read(&file, "/entity/data"), pins);
     let file = scenario::long_block(&mut memory, Sink::default()).unwrap().bytes;
     assert_eq!(common::read(&file, "/entity/data"), pins);

@@ -83,8 +83,11 @@ pub(crate) type Pair = Memory<Rle<256>, 2, 512, 6144>;
 pub(crate) const PINS_LEN: usize = 30_000;
 pub(crate) const RAMP_LEN: usize = 10_000;
 
-/// One stream that compresses, in pushes of odd sizes.
-pub(crate) fn logic<W: Write>(memory: &mut Single, out: W) -> Result<W, Error<W::Error>> {
+/// One stream that compresses, at any level, in pushes of odd sizes.
+pub(crate) fn logic<W: Write, E: FrameEncoder>(
+    memory: &mut Memory<E, 1, 256>,
+    out: W,
+) -> Result<W, Error<W::Error>> {
     one(Recording::start(memory, &LOGIC_SCHEMA, out)?, LOGIC)
 }
 
