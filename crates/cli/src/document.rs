@@ -20,6 +20,8 @@ pub(crate) enum Outcome {
     Done,
     /// Exit code 1: some of the file cannot be read.
     Failed,
+    /// Exit code 3: done, but something was left out, and stderr says what.
+    LeftOut,
 }
 
 impl From<Outcome> for ExitCode {
@@ -27,6 +29,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => Self::SUCCESS,
             Outcome::Failed => Self::from(1),
+            Outcome::LeftOut => Self::from(3),
         }
     }
 }
@@ -49,7 +52,7 @@ pub(crate) trait Document {
     }
 
     /// Prints the values of an item, or of the only one.
-    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()>;
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome>;
 
     /// Emits one line for each item, in file order. An item that cannot be read is a line with `error` in place
     /// of its hash, and makes the outcome [`Outcome::Failed`].

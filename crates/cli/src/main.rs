@@ -73,8 +73,7 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
                 tags: &rows.tags,
                 format: *format,
             };
-            document.cat(&request, out)?;
-            Ok(Outcome::Done)
+            document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
         Command::Verify { json: true, .. } => document.verify(&mut |row| output::json_line(out, &row)),

@@ -258,6 +258,10 @@ fn an_unsupported_encoding_concerns_its_column_alone() {
         let error = read("odd").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
         assert!(error.to_string().contains(encoding.name()), "{error}");
+        let all = complete(Plan::new(&opened, &bytes[..], &entry, None, TimeRange::ALL)).unwrap();
+        assert_eq!(all.fields.iter().map(|field| &*field.name).collect::<Vec<_>>(), ["v"]);
+        assert_eq!(all.left_out.len(), 1);
+        assert_eq!(value(&opened, &bytes[..], &id(&[Some("t")])), Ok(7));
     }
     let mut out = Values::Binary(Binaries::default());
     assert!(decode(Encoding::Rle, DataType::Text, Flavour::Cpp, &[], 1, &mut out).is_err());

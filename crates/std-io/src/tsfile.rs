@@ -144,8 +144,10 @@ impl TsFile {
 
     /// The rows of a plan.
     #[must_use]
-    pub fn read(&self, plan: Plan) -> RowReader<'_> {
-        RowReader { file: self, rows: Rows::new(&self.reader, plan), parallel: Parallel::default() }
+    pub fn read(&self, mut plan: Plan) -> RowReader<'_> {
+        let left_out = std::mem::take(&mut plan.left_out);
+        let parallel = Parallel::default();
+        RowReader { file: self, rows: Rows::new(&self.reader, plan), left_out, parallel }
     }
 }
 
@@ -203,6 +205,7 @@ impl Iterator for SeriesIter<'_> {
 pub struct RowReader<'a> {
     file: &'a TsFile,
     rows: Rows,
+    left_out: Vec<core_codec::Error>,
     parallel: Parallel,
 }
 
@@ -211,6 +214,12 @@ impl RowReader<'_> {
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         self.rows.fields()
+    }
+
+    /// Why columns that were not named are left out.
+    #[must_use]
+    pub fn left_out(&self) -> &[core_codec::Error] {
+        &self.left_out
     }
 
     /// Decodes one page after another, on the calling thread alone.
@@ -225,7 +234,7 @@ impl RowReader<'_> {
     /// # Errors
     /// What is wrong with the chunks and pages.
     pub fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        let Self { file, rows, parallel } = self;
+        let Self { file, rows, parallel, .. } = self;
         match file.input.mapped() {
             Some(bytes) => {
                 let done = rows.next(&file.reader, bytes, parallel, batch);

@@ -26,6 +26,7 @@ fn main() -> Result<()> {
         match arg.as_str() {
             "--seconds" => seconds = args.next().ok_or("--seconds needs a number")?.parse()?,
             "--scan" => return scan_worker(Path::new(&args.next().ok_or("which file?")?), seconds),
+            "--open" => return open_worker(&mut args),
             "--decoders" => return decoders::print(),
             other => return Err(format!("unknown argument {other}").into()),
         }
@@ -124,25 +125,48 @@ fn scan(path: &Path) -> Result<u64> {
     Ok(points)
 }
 
-/// Opens the file of many series and reads one of them.
+/// Opens a file and reads one series of table `t`; gives the number of rows.
+fn open_and_read(path: &Path, device: &str, column: &str) -> Result<usize> {
+    let id = core_codec::tsfile::DeviceId::new(vec![Some("t".into()), Some(device.into())]);
+    let file = TsFile::open(path)?;
+    let entry = file.device(&id)?.ok_or("the device is not in the file")?;
+    let mut rows = file.rows(&entry, Some(&[column]), TimeRange::ALL)?.serial();
+    let mut batch = Batch::default();
+    let mut found = 0;
+    while rows.next(&mut batch)? {
+        found += batch.rows();
+    }
+    Ok(found)
+}
+
+/// Opens the file of many series and reads one of them; then the same in a file of fewer, for the memory.
 fn open_one(python: &Path, folder: &Path) -> Result<()> {
     let path = folder.join("series.tsfile");
-    let device = core_codec::tsfile::DeviceId::new(vec![Some("t".into()), Some("d054321".into())]);
     let mut best = Duration::MAX;
     for _ in 0..500 {
         let start = Instant::now();
-        let file = TsFile::open(&path)?;
-        let entry = file.device(&device)?.ok_or("the device is not in the file")?;
-        let mut rows = file.rows(&entry, Some(&["v"]), TimeRange::ALL)?.serial();
-        let mut batch = Batch::default();
-        let mut found = 0;
-        while rows.next(&mut batch)? {
-            found += batch.rows();
-        }
-        assert_eq!(found, 3);
+        assert_eq!(open_and_read(&path, "d054321", "v")?, 3);
         best = best.min(start.elapsed());
     }
     let wheel = pinned(1, python, &[SCRIPT, "open", folder.to_str().ok_or("path is not UTF-8")?])?;
     println!("\nopen a file of 100,000 series and read one of them: {best:.1?}, wheel {wheel:.3} ms");
+    let myself = env::current_exe()?;
+    for (name, device, column, series) in
+        [("int64_many", "d000543", "c3", 10_000), ("series", "d054321", "v", 100_000)]
+    {
+        let file = folder.join(format!("{name}.tsfile"));
+        let file = file.to_str().ok_or("path is not UTF-8")?;
+        let peak = pinned(1, &myself, &["--open", file, device, column])?;
+        println!("peak memory of that in a file of {series} series: {:.1} MiB", peak / f64::from(1 << 20));
+    }
+    Ok(())
+}
+
+/// Prints the most memory that opening a file and reading one series took.
+fn open_worker(args: &mut impl Iterator<Item = String>) -> Result<()> {
+    let mut next = || args.next().ok_or("expected FILE DEVICE COLUMN");
+    let (file, device, column) = (next()?, next()?, next()?);
+    open_and_read(Path::new(&file), &device, &column)?;
+    println!("{}", bench::peak_memory().ok_or("the system does not tell")?);
     Ok(())
 }

@@ -35,10 +35,11 @@ impl document::Document for Document {
         self.0.schema().streams().try_for_each(|id| emit(items::stream(&self.0, id)))
     }
 
-    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_slices()?;
         request.refuse_rows()?;
-        cat::print(&self.0, request.item, request.range, request.format, out)
+        cat::print(&self.0, request.item, request.range, request.format, out)?;
+        Ok(Outcome::Done)
     }
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {

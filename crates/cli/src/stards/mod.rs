@@ -38,9 +38,10 @@ impl document::Document for Document {
         items::all(&self.0).try_for_each(emit)
     }
 
-    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_rows()?;
-        cat::print(&self.0, request, out)
+        cat::print(&self.0, request, out)?;
+        Ok(Outcome::Done)
     }
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {

@@ -11,10 +11,10 @@ use super::items::device_name;
 use super::select::{Selection, selection};
 use super::values;
 use crate::args::{CatFormat, Span};
-use crate::document::CatRequest;
+use crate::document::{CatRequest, Outcome};
 use crate::output::{self, Row};
 
-pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     ensure!(request.slice.is_none(), "--slice is for StarDS arrays; --time A..B takes a part of this item");
     ensure!(*request.range == Span::default(), "--range is not for TsFiles; --time A..B takes a part");
     let selection = selection(file, request)?;
@@ -26,12 +26,22 @@ pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) ->
     each(file, &selection, |device, fields, batch| printer.rows(out, device, fields, batch))
 }
 
+/// Tells what is left out.
+fn outcome<T: std::fmt::Display>(left_out: impl Iterator<Item = T>) -> Outcome {
+    let mut outcome = Outcome::Done;
+    for reason in left_out {
+        eprintln!("tripoint: left out: {reason}");
+        outcome = Outcome::LeftOut;
+    }
+    outcome
+}
+
 /// Calls `print` with all batches.
 fn each(
     file: &TsFile,
     selection: &Selection,
     mut print: impl FnMut(&DeviceId, &[Field], &Batch) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Outcome> {
     let columns: Option<Vec<&str>> =
         selection.columns.as_ref().map(|names| names.iter().map(String::as_str).collect());
     if let Some(device) = &selection.device {
@@ -41,19 +51,20 @@ fn each(
         while rows.next(&mut batch)? {
             print(&device.id, &fields, &batch)?;
         }
-        return Ok(());
+        return Ok(outcome(rows.left_out().iter()));
     }
     let table = selection.table.as_ref().map(|table| &*table.name);
     let filter = selection.filter.clone();
-    for batch in file.scan(table, columns.as_deref(), selection.range, move |id| filter.accepts(id)) {
+    let mut scan = file.scan(table, columns.as_deref(), selection.range, move |id| filter.accepts(id));
+    for batch in scan.by_ref() {
         let batch = batch?;
         print(&batch.device, &batch.fields, &batch.batch)?;
     }
-    Ok(())
+    Ok(outcome(scan.left_out()))
 }
 
 /// The bytes that `digest` hashes, of one series.
-fn raw(file: &TsFile, selection: &Selection, out: &mut dyn Write) -> anyhow::Result<()> {
+fn raw(file: &TsFile, selection: &Selection, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     ensure!(
         selection.device.is_some() && selection.columns.as_ref().is_some_and(|names| names.len() == 1),
         "raw is for one series: name an item"

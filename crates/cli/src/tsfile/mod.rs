@@ -47,7 +47,7 @@ impl document::Document for Document {
         items::tree(&self.0, out).map(|()| true)
     }
 
-    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         cat::print(&self.0, request, out)
     }
 

@@ -3,6 +3,24 @@
 //! Layers, each in a module of its own: the primitives ([`wire`]), the two ends of a file ([`metadata`]), the
 //! index ([`index`], [`series`]), chunks and pages ([`chunk`], [`page`]), the [`encoding`]s, and columns in memory
 //! ([`mod@column`]).
+//!
+//! ```
+//! use core_codec::Limits;
+//! use core_codec::source::complete;
+//! use core_codec::tsfile::query::{Batch, Plan, Rows, Serial, TimeRange};
+//! use core_codec::tsfile::{DeviceId, TsFile};
+//!
+//! let bytes = std::fs::read("../../testdata/tsfile/tree_single_point.tsfile").unwrap();
+//! let bytes = &bytes[..];
+//! let file = complete(TsFile::open(bytes, &Limits::default()))?;
+//! let device = complete(file.device(bytes, &DeviceId::from_path("root.sg.d1")))?.unwrap();
+//! let plan = complete(Plan::new(&file, bytes, &device, Some(&["s1"]), TimeRange::ALL))?;
+//! let mut rows = Rows::new(&file, plan);
+//! let mut batch = Batch::default();
+//! assert!(complete(rows.next(&file, bytes, &Serial, &mut batch))?);
+//! assert_eq!(batch.rows(), 1);
+//! # Ok::<(), core_codec::Error>(())
+//! ```
 
 pub mod bloom;
 pub mod chunk;

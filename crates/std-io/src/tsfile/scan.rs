@@ -1,6 +1,6 @@
 //! Rows of many devices.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use core_codec::source::complete;
 use core_codec::tsfile::query::{Batch, Field, Plan, Rows, Serial, TimeRange};
@@ -30,7 +30,7 @@ pub struct ScanBatch {
 
 /// What has been read ahead of one device.
 enum Ahead {
-    Rows { device: DeviceId, fields: Vec<Field>, batches: VecDeque<Batch> },
+    Rows { device: DeviceId, fields: Vec<Field>, left_out: Vec<core_codec::Error>, batches: VecDeque<Batch> },
     Large { device: DeviceEntry, plan: Plan },
 }
 
@@ -43,6 +43,7 @@ pub struct Scan<'a> {
     filter: Box<dyn Fn(&DeviceId) -> bool + 'a>,
     ahead: VecDeque<Result<Ahead, Error>>,
     large: Option<(DeviceId, RowReader<'a>)>,
+    left_out: BTreeSet<String>,
     width: usize,
 }
 
@@ -65,6 +66,7 @@ impl TsFile {
             filter: Box::new(filter),
             ahead: VecDeque::new(),
             large: None,
+            left_out: BTreeSet::new(),
             width: match rayon::current_num_threads() {
                 1 => 1,
                 threads => threads * DEVICES_A_THREAD,
@@ -89,6 +91,11 @@ impl Iterator for Scan<'_> {
 }
 
 impl Scan<'_> {
+    /// Why columns that were not named have been left out so far.
+    pub fn left_out(&self) -> impl Iterator<Item = &str> {
+        self.left_out.iter().map(String::as_str)
+    }
+
     fn advance(&mut self) -> Result<Option<ScanBatch>, Error> {
         loop {
             if let Some((device, rows)) = &mut self.large {
@@ -102,13 +109,16 @@ impl Scan<'_> {
             match self.ahead.pop_front() {
                 Some(Err(error)) => return Err(error),
                 Some(Ok(Ahead::Large { device, plan })) => {
+                    self.left_out.extend(plan.left_out.iter().map(ToString::to_string));
                     self.large = Some((device.id, self.file.read(plan)));
                 }
-                Some(Ok(Ahead::Rows { device, fields, mut batches })) => {
+                Some(Ok(Ahead::Rows { device, fields, left_out, mut batches })) => {
+                    self.left_out.extend(left_out.iter().map(ToString::to_string));
                     let Some(batch) = batches.pop_front() else { continue };
                     if !batches.is_empty() {
                         let (device, fields) = (device.clone(), fields.clone());
-                        self.ahead.push_front(Ok(Ahead::Rows { device, fields, batches }));
+                        let left_out = Vec::new();
+                        self.ahead.push_front(Ok(Ahead::Rows { device, fields, left_out, batches }));
                     }
                     return Ok(Some(ScanBatch { device, fields, batch }));
                 }
@@ -157,13 +167,13 @@ impl TsFile {
             Some(bytes) if values <= SMALL => bytes,
             _ => return Ok(Ahead::Large { device, plan }),
         };
-        let fields = plan.fields.clone();
+        let (fields, left_out) = (plan.fields.clone(), plan.left_out.clone());
         let mut rows = Rows::new(&self.reader, plan);
         let mut batches = VecDeque::new();
         loop {
             let mut batch = Batch::default();
             if !complete(rows.next(&self.reader, bytes, &Serial, &mut batch))? {
-                return Ok(Ahead::Rows { device: device.id, fields, batches });
+                return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
             }
             batches.push_back(batch);
         }

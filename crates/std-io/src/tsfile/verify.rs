@@ -1,6 +1,6 @@
 //! Holds statistics, bloom filter and index of a file against its data.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use core_codec::tsfile::query::{Batch, Piece, Plan, TimeRange};
 use core_codec::tsfile::scan::{Entry, Scanner};
@@ -21,6 +21,9 @@ pub struct Finding {
     /// What it is.
     pub message: String,
 }
+
+/// The series that the chunk at an offset belongs to.
+type Owners = BTreeMap<u64, String>;
 
 /// What the values of a page or chunk are in truth.
 #[derive(Default)]
@@ -200,35 +203,49 @@ impl TsFile {
     /// # Errors
     /// Those of `emit`.
     pub fn verify<E>(&self, mut emit: impl FnMut(Finding) -> Result<(), E>) -> Result<(), E> {
-        let mut indexed = BTreeSet::new();
+        let mut indexed = Owners::new();
         for device in self.devices(None) {
             match device {
                 Ok(device) => self.verify_device(&device, &mut indexed, &mut emit)?,
                 Err(error) => emit(wrong("index", error.to_string()))?,
             }
         }
-        let mut scanned = BTreeSet::new();
+        let mut scanned = Owners::new();
         if let Err(error) = self.scan_chunks(&mut scanned) {
             emit(wrong("data section", error.to_string()))?;
         }
-        for offset in indexed.difference(&scanned) {
-            emit(wrong(
-                "index",
-                format!("names a chunk at byte {offset} that the data section does not have"),
-            ))?;
+        for (offset, owner) in &indexed {
+            match scanned.get(offset) {
+                Some(found) if found == owner => {}
+                Some(found) => {
+                    let message =
+                        format!("gives the chunk at byte {offset}, which is of {found}, to {owner}");
+                    emit(wrong("index", message))?;
+                }
+                None => {
+                    let message =
+                        format!("names a chunk at byte {offset} that the data section does not have");
+                    emit(wrong("index", message))?;
+                }
+            }
         }
-        for offset in scanned.difference(&indexed) {
+        for offset in scanned.keys().filter(|offset| !indexed.contains_key(offset)) {
             emit(odd("index", format!("does not name the chunk at byte {offset}")))?;
         }
         Ok(())
     }
 
-    fn scan_chunks(&self, offsets: &mut BTreeSet<u64>) -> Result<(), Error> {
+    fn scan_chunks(&self, owners: &mut Owners) -> Result<(), Error> {
         let limits = self.reader.limits();
         let mut scanner = self.input.run(|source| Scanner::new(source, limits))?;
+        let mut device = String::new();
         while let Some(entry) = self.input.run(|source| scanner.next(source))? {
-            if let Entry::Chunk(chunk) = entry {
-                offsets.insert(chunk.offset);
+            match entry {
+                Entry::Group(id) => device = id.to_string(),
+                Entry::Chunk(chunk) => {
+                    owners.insert(chunk.offset, format!("{device}.{}", chunk.name));
+                }
+                _ => {}
             }
         }
         let (expected, found) = (self.metadata().meta_offset, scanner.position());
@@ -242,9 +259,14 @@ impl TsFile {
     fn verify_device<E>(
         &self,
         device: &DeviceEntry,
-        indexed: &mut BTreeSet<u64>,
+        indexed: &mut Owners,
         emit: &mut impl FnMut(Finding) -> Result<(), E>,
     ) -> Result<(), E> {
+        match self.device(&device.id) {
+            Ok(Some(found)) if found.node == device.node => {}
+            Ok(_) => emit(wrong(&device.id.to_string(), "is not found by its name".into()))?,
+            Err(error) => emit(wrong(&device.id.to_string(), error.to_string()))?,
+        }
         let mut all = Vec::new();
         for series in self.series(device) {
             match series {
@@ -255,7 +277,7 @@ impl TsFile {
         let time = all.iter().find(|series| series.is_time()).cloned();
         for series in &all {
             let item = format!("{}.{}", device.id, series.name);
-            indexed.extend(series.chunks.iter().map(|chunk| chunk.offset));
+            indexed.extend(series.chunks.iter().map(|chunk| (chunk.offset, item.clone())));
             match self.input.run(|source| self.reader.may_hold(source, &device.id, &series.name)) {
                 Ok(true) => {}
                 Ok(false) => emit(wrong(&item, "is not in the bloom filter".into()))?,

@@ -93,6 +93,16 @@ pub fn has_flavours(encoding: Encoding, dtype: DataType) -> bool {
     }
 }
 
+/// Whether values of this type in this encoding can be decoded.
+#[must_use]
+pub fn is_supported(encoding: Encoding, dtype: DataType) -> bool {
+    // No values of an empty stream: what fails then is not for want of a decoder.
+    Values::new(dtype).is_some_and(|mut none| {
+        let found = decode(encoding, dtype, Flavour::Cpp, &[], 0, &mut none);
+        !matches!(found, Err(ErrorKind::Unsupported(_)))
+    })
+}
+
 /// Checks that `found` values fit behind those that are there.
 pub(crate) fn check_room(done: usize, more: u64, count: usize) -> Result<usize, ErrorKind> {
     let room = (count - done) as u64;

@@ -339,7 +339,8 @@ impl Aggregator {
         if group.len() == 1 {
             return group.pop().map(Step::Alone);
         }
-        let plan = Plan { fields: self.fields.to_vec(), pieces: group, range: Some(self.range) };
+        let plan =
+            Plan { fields: self.fields.to_vec(), pieces: group, range: Some(self.range), ..Plan::default() };
         Some(Step::Merge(Box::new(Rows::new(file, plan))))
     }
 }

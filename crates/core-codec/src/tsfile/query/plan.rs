@@ -6,6 +6,7 @@ use super::{Field, TimeRange};
 use crate::error::{Error, ErrorKind};
 use crate::source::{Poll, Source};
 use crate::tsfile::column::Values;
+use crate::tsfile::encoding::is_supported;
 use crate::tsfile::file::TsFile;
 use crate::tsfile::index::DeviceEntry;
 use crate::tsfile::series::{ChunkMetadata, Series};
@@ -56,11 +57,14 @@ pub struct Plan {
     pub pieces: Vec<Piece>,
     /// The times that it gives.
     pub range: Option<TimeRange>,
+    /// Why columns that were not named are left out: their type or encoding cannot be read.
+    pub left_out: Vec<Error>,
 }
 
 impl Plan {
     /// The rows of `device` in `range`. `columns` are measurements in the order of the fields; `None` is all that
-    /// have values. Names that the device does not have are left out.
+    /// can be read; the others are [`left_out`](Self::left_out). Names that the device does not have are passed
+    /// over.
     ///
     /// # Errors
     /// What is wrong with the index; [`ErrorKind::Unsupported`] for a column that is named and has no values that
@@ -83,14 +87,16 @@ impl Plan {
                 (time, series)
             }
         };
-        let named = columns.is_some();
-        let readable = |series: &Series| Values::new(series.dtype).is_some();
-        if let Some(other) = series.iter().find(|series| named && !readable(series)) {
-            let error = Error::new("column", ErrorKind::Unsupported("type of its values"));
-            return Err(error.item(other.name.clone()).detail(other.dtype.name()).into());
+        let mut plan_series = Vec::with_capacity(series.len());
+        let mut left_out = Vec::new();
+        for series in series {
+            match unreadable(file, source, &series, columns.is_none())? {
+                None => plan_series.push(series),
+                Some(error) if columns.is_some() => return Err(error.into()),
+                Some(error) => left_out.push(error),
+            }
         }
-        let series = series.into_iter().filter(readable).collect();
-        Ok(Self::of_series(time, series, range))
+        Ok(Self { left_out, ..Self::of_series(time, plan_series, range) })
     }
 
     /// The rows of these series, which are aligned if there is a time column.
@@ -104,8 +110,27 @@ impl Plan {
         };
         let mut pieces: Vec<Piece> = pieces.into_iter().filter(|piece| piece.overlaps(range)).collect();
         pieces.sort_by_key(|piece| (piece.range.start, piece.rank()));
-        Self { fields, pieces, range: Some(range) }
+        Self { fields, pieces, range: Some(range), left_out: Vec::new() }
     }
+}
+
+/// Why a column cannot be read, by its type and, if `look` says so, by the encoding of its first chunk.
+fn unreadable<S: Source + ?Sized>(
+    file: &TsFile,
+    source: &S,
+    series: &Series,
+    look: bool,
+) -> Poll<Option<Error>> {
+    let error = |kind, detail: &str| Error::new("column", kind).item(series.name.clone()).detail(detail);
+    if Values::new(series.dtype).is_none() {
+        return Ok(Some(error(ErrorKind::Unsupported("type of its values"), series.dtype.name())));
+    }
+    let Some(first) = series.chunks.first().filter(|_| look) else { return Ok(None) };
+    let chunk = file.chunk(source, &series.name, first)?;
+    if is_supported(chunk.encoding, chunk.dtype) {
+        return Ok(None);
+    }
+    Ok(Some(error(ErrorKind::Unsupported("encoding of its values"), chunk.encoding.name())))
 }
 
 fn split_time(mut series: Vec<Series>) -> (Option<Series>, Vec<Series>) {
