@@ -27,13 +27,15 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
 /// Sees to it that the targets and QEMU are there; quick and silent when they are.
 pub(crate) fn ensure() -> Result<Toolchain> {
     let toolchain = match Toolchain::find() {
-        Some(toolchain) => toolchain,
-        None => install_targets()?,
+        Some(toolchain) => Ok(toolchain),
+        None => install_targets(),
     };
-    if !qemu::is_there() {
-        install_qemu()?;
+    let qemu = if qemu::is_there() { Ok(()) } else { install_qemu() };
+    match (toolchain, qemu) {
+        (Ok(toolchain), Ok(())) => Ok(toolchain),
+        (Err(targets), Err(qemu)) => bail!("{targets:#}\n\n{qemu:#}"),
+        (Err(error), _) | (_, Err(error)) => Err(error),
     }
-    Ok(toolchain)
 }
 
 fn install_targets() -> Result<Toolchain> {

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use lexopt::{Arg, ValueExt};
 
 use crate::thumb::Toolchain;
 use crate::{demo, deny, features, host, msrv, no_panic, qemu_test, setup, size};
@@ -44,12 +45,21 @@ fn done(result: Result<()>) -> Result<Outcome> {
 }
 
 pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
+    let mut wanted = Vec::new();
+    while let Some(arg) = args.next()? {
+        match arg {
+            Arg::Value(name) => wanted.push(name.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if let Some(stray) = wanted.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        bail!("there is no step `{stray}`: there are {}", names.join(", "));
     }
     let toolchain = setup::ensure()?;
     let ended: Vec<_> = STEPS
         .iter()
+        .filter(|step| wanted.is_empty() || wanted.iter().any(|name| name == step.name))
         .map(|step| {
             eprintln!("\n=== {}", step.name);
             let start = Instant::now();

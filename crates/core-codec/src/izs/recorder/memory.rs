@@ -18,7 +18,7 @@ pub(super) const SCRATCH: usize = 128;
 pub enum State {
     /// No recording has been started.
     Empty,
-    /// A recording without an end: [`Recorder::finish`] has not been called.
+    /// A recording without an end: [`finish`](super::Recorder::finish) has not been called.
     Unfinished,
     /// A complete file.
     Finished,

@@ -20,6 +20,8 @@
 //! A mistake, such as a field that reaches past the end of its element, stops the build.
 
 mod check;
+#[cfg(feature = "defmt")]
+mod format;
 
 pub use check::SchemaError;
 
@@ -135,7 +137,6 @@ impl StreamDef {
 ///
 /// There is no null, and no negative integer: the reference reader refuses a file that holds one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Attribute<'a> {
     /// `true` or `false`.
     Bool(bool),
@@ -172,7 +173,6 @@ impl Attribute<'_> {
 
 /// What an [`Entity`] is (its `type`).
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub(super) enum Kind<'a> {
     Group { children: &'a [(&'a str, Entity<'a>)] },
@@ -192,7 +192,6 @@ pub(super) enum Kind<'a> {
 
 /// A node of the schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Entity<'a> {
     pub(super) kind: Kind<'a>,
     pub(super) pos: u8,
