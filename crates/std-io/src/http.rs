@@ -5,12 +5,15 @@ use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
-use core_codec::izs::reader::TAIL_LEN;
 use ureq::Agent;
 use ureq::http::{HeaderMap, Response, header};
 
 use crate::fetch::Fetch;
 use crate::input::Input;
+
+/// Bytes of the end of a file that opening it asks for: what the readers of formats that are read from the end
+/// ask for at first.
+const TAIL_LEN: u64 = 1 << 20;
 
 /// How a remote file is read.
 #[derive(Clone, Debug)]
