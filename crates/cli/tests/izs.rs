@@ -1,0 +1,143 @@
+//! The command line on `.izs` files: output, exit codes, pipes.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs").join(name)
+}
+
+/// Exit code, stdout, stderr.
+fn run(arguments: &[&str], name: &str) -> (i32, Vec<u8>, String) {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut tripoint = Command::new(env!("CARGO_BIN_EXE_tripoint"));
+    let output = tripoint.arg(command).arg(file(name)).args(rest).output().unwrap();
+    (output.status.code().unwrap(), output.stdout, String::from_utf8(output.stderr).unwrap())
+}
+
+/// Stdout of what must succeed without a word on stderr.
+fn text(arguments: &[&str], name: &str) -> String {
+    let (code, stdout, stderr) = run(arguments, name);
+    assert_eq!((code, &*stderr), (0, ""), "{arguments:?} {name}");
+    String::from_utf8(stdout).unwrap()
+}
+
+#[test]
+fn cat_prints_fields_in_columns() {
+    let logic = ["cat", "logic", "--range", "5..7"];
+    assert_eq!(text(&logic, "group_capture_multi.izs"), "index,sda,scl\n5,1,0\n6,1,0\n");
+    let scl = ["cat", "logic/scl", "--range", "6..7", "--format", "ndjson"];
+    assert_eq!(text(&scl, "group_capture_multi.izs"), "{\"index\":6,\"scl\":0}\n");
+    let pointer = ["cat", "/entity/children/logic/data", "--range", "6..7"];
+    assert_eq!(text(&pointer, "group_capture_multi.izs"), "index,value\n6,1\n");
+    assert_eq!(text(&["cat", "--range", "3..5"], "enum3_u8.izs"), "index,value\n3,data\n4,data\n");
+    assert_eq!(run(&["cat", "--range", "3..5", "--format", "raw"], "enum3_u8.izs").1, [2, 2]);
+    assert_eq!(text(&["cat", "--range", "7777.."], "enum3_u8.izs"), "index,value\n");
+}
+
+#[test]
+fn cat_prints_text_arrays_and_records() {
+    let words = text(&["cat", "--range", "0..3"], "string_variable_array.izs");
+    assert_eq!(words, "index,value\n0,hello\n1,\n2,naïve café\n");
+    let records = text(&["cat", "child", "--range", "3..4"], "variable_array_of_record.izs");
+    assert_eq!(records, "index,addr,val\n3,103,-3000\n");
+    let nested = text(&["cat", "--range", "1..2", "--format", "ndjson"], "fixed_array_4x3.izs");
+    assert_eq!(nested, "{\"index\":1,\"value\":[[12,13,14],[15,16,17],[18,19,20],[21,22,23]]}\n");
+    let complex = text(&["cat", "--range", "1..2"], "tuple_complex_f32.izs");
+    assert_eq!(complex, "index,re,im\n1,0.99875027,0.04997917\n");
+}
+
+/// Raw bytes are those that `digest` hashes.
+#[test]
+fn raw_bytes_of_a_stream_have_its_length() {
+    let (code, bytes, _) = run(&["cat", "--format", "raw"], "bitstruct_overlap_gap.izs");
+    assert_eq!((code, bytes.len()), (0, 300 * 8));
+}
+
+#[test]
+fn info_shows_every_trace() {
+    let info = text(&["info"], "group_capture_multi.izs");
+    assert!(
+        info.starts_with(".izs (keys of the specification), 10,656 bytes, 5 streams and 8 summary levels\n")
+    );
+    assert!(info.contains("bit_struct, 120,000 × u8, 24 MHz, 5 ms, zstd 43.5x"), "{info}");
+    let ramp = info.lines().find(|line| line.contains("20 … 32.375")).expect("the ramp of temp");
+    for block in "▁▂▃▄▅▆▇█".chars() {
+        assert_eq!(ramp.matches(block).count(), 8, "{ramp}");
+    }
+    for bit in ["sda", "scl"] {
+        let line = info.lines().find(|line| line.trim_start().starts_with(bit)).unwrap();
+        assert_eq!(line.matches('▒').count(), 64, "{line}");
+    }
+    let info: Value = serde_json::from_str(&text(&["info", "--json"], "group_capture_multi.izs")).unwrap();
+    assert_eq!(info["format"], "izs");
+    assert_eq!(info["schema"]["children"][0]["name"], "logic");
+    assert_eq!(info["streams"].as_array().unwrap().len(), 13);
+}
+
+#[test]
+fn ls_has_a_line_for_each_stream() {
+    let table = text(&["ls"], "variable_array_of_record.izs");
+    assert_eq!(table.lines().count(), 4);
+    let names = text(&["ls", "--json"], "variable_array_of_record.izs");
+    let names = names.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["", "child/addr", "child/val"]);
+}
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let info = text(&["info"], "unicode_names.izs");
+    assert!(info.contains("\\u{202e}rtl") && !info.contains('\u{202e}') && !info.contains('\u{1}'), "{info}");
+}
+
+#[test]
+fn wrong_usage_is_2_and_failure_is_1() {
+    let table: [(&[&str], i32, &str); 6] = [
+        (&["cat", "--range", "9..5"], 2, "it ends at 5"),
+        (&["cat", "--format", "tiff"], 2, "invalid value 'tiff'"),
+        (&["frobnicate"], 2, "unrecognized subcommand"),
+        (&["cat", "nope"], 1, "no such item: nope"),
+        (&["cat", "--range", "0..99999"], 1, "range 0..99999 is not inside 0..7777"),
+        (&["cat", "/entity/data/x"], 1, "no such item"),
+    ];
+    for (arguments, code, says) in table {
+        let (found, stdout, stderr) = run(arguments, "enum3_u8.izs");
+        assert_eq!((found, &*stdout), (code, &b""[..]), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(says), "{arguments:?}: {stderr}");
+    }
+    let (code, _, stderr) = run(&["info"], "no such file.izs");
+    assert_eq!(code, 1);
+    assert!(stderr.starts_with("tripoint: ") && stderr.contains("no such file.izs: "), "{stderr}");
+    assert!(run(&["info"], "").2.contains("is a directory"));
+}
+
+#[test]
+fn verify_warns_and_fails() {
+    let (code, stdout, _) = run(&["verify"], "hand_block_1000.izs");
+    let stdout = String::from_utf8(stdout).unwrap();
+    assert_eq!(code, 0);
+    assert!(stdout.starts_with("warning: /entity/data: blocks of 1000 elements"), "{stdout}");
+    let (code, stdout, _) = run(&["verify", "--json"], "bad/09d_corrupt_zstd.izs");
+    let finding: Value = serde_json::from_slice(&stdout).unwrap();
+    assert_eq!((code, &finding["severity"]), (1, &"error".into()));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tripoint"))
+        .arg("cat")
+        .arg(file("logic8_u8_summ.izs"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 5];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"index");
+    // Its end of the pipe is closed by now.
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+}
