@@ -262,3 +262,24 @@ fn verify_compares_lengths_ends_and_summaries() {
     let wide = r#"{"entity":{"type":"int","bits":9,"data":@0}}"#;
     assert_eq!(wrong(wide, &[("u8", &[1])]), ["the field ends at bit 9 of an element of 8 bits"]);
 }
+
+/// Reading an element at a time decodes each block once, whatever lies between.
+#[test]
+fn small_reads_of_a_block_decode_it_once() {
+    use std::time::Instant;
+
+    let file = open("logic8_u8_summ.izs");
+    let stream = file.stream(file.find("").unwrap()).unwrap();
+    let whole = stream.read_bytes(0..stream.len()).unwrap();
+    let each = |file: &IzsFile| {
+        let stream = file.stream(file.find("").unwrap()).unwrap();
+        let started = Instant::now();
+        for index in (0..stream.len()).step_by(1000) {
+            assert_eq!(stream.read_bytes(index..index + 1).unwrap(), whole[index as usize..=index as usize]);
+        }
+        started.elapsed()
+    };
+    let cached = each(&file);
+    let decoded = each(&open("logic8_u8_summ.izs").with_block_cache(0));
+    assert!(cached * 4 < decoded, "{cached:?} with the cache, {decoded:?} without");
+}

@@ -1,5 +1,6 @@
 //! `.izs` files.
 
+mod cache;
 mod overview;
 mod reduce;
 mod rows;
@@ -12,12 +13,15 @@ pub use views::Event;
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use core_codec::error::ErrorKind;
 use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Target};
 use core_codec::izs::reader::{self, Block, Izs, StreamReader};
 use core_codec::izs::{Element, Sample};
 use core_codec::{Limits, limits};
+
+use cache::BlockCache;
 
 use crate::error::Error;
 use crate::input::{Access, Input};
@@ -28,12 +32,16 @@ const INDEX_BATCH: u64 = 4096;
 /// Stored bytes of blocks that are fetched together.
 const FETCH_BATCH: u64 = 4 << 20;
 
+/// Bytes of decoded blocks that an [`IzsFile`] keeps by default.
+const DEFAULT_CACHE: usize = 16 << 20;
+
 /// An open `.izs` file.
 #[derive(Debug)]
 pub struct IzsFile {
     input: Input,
     izs: Izs,
     limits: Limits,
+    cache: BlockCache,
 }
 
 impl IzsFile {
@@ -51,7 +59,15 @@ impl IzsFile {
     /// When its footer or schema is damaged.
     pub fn from_input(input: Input, limits: Limits) -> Result<Self, Error> {
         let izs = input.run(|source| reader::open(source, &limits))?;
-        Ok(Self { input, izs, limits })
+        Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) })
+    }
+
+    /// Bounds the decoded blocks that are kept for later reads (16 MiB by default). Only blocks that are read
+    /// in part are kept: whoever reads all of a block has it.
+    #[must_use]
+    pub fn with_block_cache(mut self, bytes: usize) -> Self {
+        self.cache = BlockCache::new(bytes);
+        self
     }
 
     /// The schema.
@@ -183,16 +199,11 @@ impl<'a> IzsStream<'a> {
         let mut decoded = Vec::new();
         self.for_each_block(&elements, |block| {
             let inside = self.reader.bytes_inside(block.number, &elements).map_err(Error::from)?;
-            let len = self.reader.block_bytes(block.number).map_err(Error::from)?;
-            decoded.resize(len, 0);
-            let mut nothing = Vec::new();
-            self.file
-                .input
-                .run(|source| self.reader.read_block(source, block, 0..len, &mut decoded, &mut nothing))?;
+            decoded.resize(inside.len(), 0);
+            self.read_part(block, inside.clone(), &mut decoded)?;
             let width = u64::from(self.descriptor().element.size());
             let first = block.number * self.descriptor().block;
-            let range = first + inside.start as u64 / width..first + inside.end as u64 / width;
-            each(range, &decoded[inside])
+            each(first + inside.start as u64 / width..first + inside.end as u64 / width, &decoded)
         })
     }
 
@@ -226,16 +237,45 @@ impl<'a> IzsStream<'a> {
         values.try_reserve_exact(len).map_err(std::io::Error::other)?;
         values.resize(len, T::zeroed());
         let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        let mut whole = Vec::new();
         self.for_each_block(&elements, |block| {
             let inside = self.reader.bytes_inside(block.number, &elements)?;
             let (part, more) = std::mem::take(&mut rest).split_at_mut(inside.len());
             rest = more;
-            self.file
-                .input
-                .run(|source| self.reader.read_block(source, block, inside.clone(), part, &mut whole))
+            self.read_part(block, inside, part)
         })?;
         Ok(values)
+    }
+
+    /// Reads the bytes `inside` a decoded block into `out`. A block that is wanted as a whole decodes straight into
+    /// it, any other by way of the cache.
+    fn read_part(&self, block: &Block, inside: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
+        let len = self.reader.block_bytes(block.number)?;
+        let key = (self.reader.id(), block.number);
+        let decode = |out: &mut [u8]| {
+            self.file.input.run(|source| {
+                let stored = source.bytes(block.bytes.clone())?;
+                Ok(self.reader.decode(block, stored, out)?)
+            })
+        };
+        if inside == (0..len) {
+            return decode(out);
+        }
+        if let Some(whole) = self.file.cache.get(key) {
+            out.copy_from_slice(&whole[inside]);
+            return Ok(());
+        }
+        let mut whole = vec![0; len];
+        decode(&mut whole)?;
+        out.copy_from_slice(&whole[inside]);
+        self.file.cache.insert(key, Arc::new(whole));
+        Ok(())
+    }
+
+    /// Whether the part of a block that `elements` want is at hand without fetching anything.
+    fn is_cached(&self, block: &Block, elements: &Range<u64>) -> bool {
+        let whole = self.reader.block_bytes(block.number).map(|len| 0..len);
+        self.reader.bytes_inside(block.number, elements) != whole
+            && self.file.cache.get((self.reader.id(), block.number)).is_some()
     }
 
     /// Calls `each` for every block that `elements` touch, with its stored bytes at hand.
@@ -256,7 +296,9 @@ impl<'a> IzsStream<'a> {
                 let (now, later) = rest.split_at(self.fetch_together(rest));
                 rest = later;
                 if !self.file.input.is_map() {
-                    self.file.input.run(|source| self.reader.request(source, now))?;
+                    let missing: Vec<_> =
+                        now.iter().filter(|block| !self.is_cached(block, elements)).cloned().collect();
+                    self.file.input.run(|source| self.reader.request(source, &missing))?;
                 }
                 now.iter().try_for_each(&mut each)?;
             }
