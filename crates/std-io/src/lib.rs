@@ -15,7 +15,6 @@ mod fetch;
 #[cfg(feature = "http")]
 mod http;
 mod input;
-#[cfg(any(feature = "zstd", feature = "zstd-c"))]
 mod izs;
 mod map;
 mod new_file;
@@ -29,6 +28,5 @@ pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
 pub use input::{Access, Input};
-#[cfg(any(feature = "zstd", feature = "zstd-c"))]
 pub use izs::{Basis, Event, Extent, Finding, IzsFile, IzsStream, Overview, Severity, Trace, numbers};
 pub use stards::{StardsArray, StardsFile, StardsWriter};
