@@ -118,8 +118,10 @@ impl Format {
         if part(len.saturating_sub(8)..len)? == raw::FOOTER_MAGIC {
             return Ok(Self::Izs);
         }
-        let head = part(0..len.min(8))?;
-        if head == raw::HEADER {
+        // As much as the header of most StarDS files, so that opening those fetches nothing more.
+        let head = part(0..len.min(core_codec::stards::FIRST_READ))?;
+        let head = &head[..head.len().min(8)];
+        if *head == raw::HEADER {
             Ok(Self::Izs)
         } else if head.starts_with(b"TsFile") {
             Ok(Self::TsFile)

@@ -175,6 +175,23 @@ fn blocks_outside_the_tail_take_one_request_for_each_run() {
 }
 
 #[test]
+fn a_stards_file_takes_at_most_three_requests() {
+    use core_codec::stards::{BASE_LAYER, Compression, Draft};
+    let values: Vec<f64> = (0..500_000).map(f64::from).collect();
+    let mut draft = Draft::new();
+    for key in ["first", "wanted", "last"] {
+        draft.put_slice(BASE_LAYER, key, &[500_000], &values, Compression::None).unwrap();
+        draft.set_metadata(BASE_LAYER, key, "seconds").unwrap();
+    }
+    let server = Server::start(draft.to_bytes(&[][..]).unwrap(), |_| Act::Serve);
+    let file = std_io::StardsFile::from_input(server.open().unwrap(), &Limits::default()).unwrap();
+    assert_eq!(file.array(BASE_LAYER, "wanted").unwrap().read::<f64>().unwrap(), values);
+    assert_eq!(file.metadata(BASE_LAYER).unwrap().len(), 3);
+    // The tail, which holds the metadata, the head, the array.
+    assert_eq!(server.requests().len(), 3, "{:?}", server.requests());
+}
+
+#[test]
 fn passing_failures_are_tried_again() {
     let server = Server::start(testdata("group_capture_multi.izs"), |number| {
         [Act::Busy, Act::Hang, Act::Short, Act::Serve][number.min(3)]

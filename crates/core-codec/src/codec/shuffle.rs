@@ -40,22 +40,38 @@ pub fn shuffle(data: &[u8], width: usize, planes: &mut [u8]) {
 /// # Panics
 /// When `planes` or `out` is not a multiple of `width`, or the elements asked for are not all in `planes`.
 pub fn unshuffle(planes: &[u8], width: usize, first: usize, out: &mut [u8]) {
-    assert!(width > 0 && planes.len().is_multiple_of(width) && out.len().is_multiple_of(width));
+    assert!(width > 0 && planes.len().is_multiple_of(width));
     let count = planes.len() / width;
-    let wanted = out.len() / width;
-    assert!(first <= count && wanted <= count - first);
+    let plane = |p: usize| &planes[p * count + first..(p + 1) * count];
     match width {
-        1 => out.copy_from_slice(&planes[first..first + wanted]),
-        2 => {
-            let low = &planes[first..first + wanted];
-            let high = &planes[count + first..count + first + wanted];
-            for ((element, low), high) in out.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
+        1 => join(&[plane(0)], out),
+        2 => join(&[plane(0), plane(1)], out),
+        4 => join(&core::array::from_fn::<_, 4, _>(plane), out),
+        8 => join(&core::array::from_fn::<_, 8, _>(plane), out),
+        _ => join_any(plane, width, 0, out),
+    }
+}
+
+/// Joins byte planes that stand apart: `out` gets as many elements as fit.
+///
+/// # Panics
+/// When `out` is not a multiple of the number of planes, or one of them is shorter than the elements need.
+pub fn join(planes: &[&[u8]], out: &mut [u8]) {
+    let width = planes.len();
+    assert!(width > 0 && out.len().is_multiple_of(width));
+    let wanted = out.len() / width;
+    assert!(planes.iter().all(|plane| plane.len() >= wanted));
+    match *planes {
+        [only] => out.copy_from_slice(&only[..wanted]),
+        [low, high] => {
+            let pairs = low[..wanted].iter().zip(&high[..wanted]);
+            for (element, (low, high)) in out.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
                 *element = [*low, *high];
             }
         }
-        4 => unshuffle4(planes, count, first, out),
-        8 => unshuffle8(planes, count, first, out),
-        _ => unshuffle_any(planes, width, count, first, 0, out),
+        [a, b, c, d] => join4([a, b, c, d], out),
+        [a, b, c, d, e, f, g, h] => join8([a, b, c, d, e, f, g, h], out),
+        _ => join_any(|p| planes[p], width, 0, out),
     }
 }
 
@@ -69,10 +85,10 @@ fn shuffle_any(data: &[u8], width: usize, planes: &mut [u8], count: usize, from:
 }
 
 /// The plain definition, from element `from` of `out` on.
-fn unshuffle_any(planes: &[u8], width: usize, count: usize, first: usize, from: usize, out: &mut [u8]) {
+fn join_any<'a>(plane: impl Fn(usize) -> &'a [u8], width: usize, from: usize, out: &mut [u8]) {
     for (i, element) in out.chunks_exact_mut(width).enumerate().skip(from) {
         for (p, byte) in element.iter_mut().enumerate() {
-            *byte = planes[p * count + first + i];
+            *byte = plane(p)[i];
         }
     }
 }
@@ -117,11 +133,6 @@ fn transpose4(mut words: [u64; 4]) -> [u64; 4] {
     words
 }
 
-/// The `N` planes of a whole array, cut to the elements from `first` on.
-fn split<const N: usize>(planes: &[u8], count: usize, first: usize) -> [&[u8]; N] {
-    core::array::from_fn(|p| &planes[p * count + first..(p + 1) * count])
-}
-
 fn split_mut<const N: usize>(mut planes: &mut [u8], count: usize) -> [&mut [u8]; N] {
     core::array::from_fn(|_| {
         let (plane, rest) = core::mem::take(&mut planes).split_at_mut(count);
@@ -141,16 +152,16 @@ fn shuffle8(data: &[u8], planes: &mut [u8], count: usize) {
     shuffle_any(data, 8, planes, count, count - count % LANES);
 }
 
-fn unshuffle8(planes: &[u8], count: usize, first: usize, out: &mut [u8]) {
-    let split = split::<8>(planes, count, first).map(|plane| plane.as_chunks::<LANES>().0);
+fn join8(planes: [&[u8]; 8], out: &mut [u8]) {
+    let groups = planes.map(|plane| plane.as_chunks::<LANES>().0);
     for (i, group) in out.as_chunks_mut::<{ 8 * LANES }>().0.iter_mut().enumerate() {
-        let words = core::array::from_fn(|p| u64::from_le_bytes(split[p][i]));
+        let words = core::array::from_fn(|p| u64::from_le_bytes(groups[p][i]));
         for (r, element) in transpose8(words).into_iter().enumerate() {
             group[8 * r..8 * r + 8].copy_from_slice(&element.to_le_bytes());
         }
     }
     let done = out.len() / 8 / LANES * LANES;
-    unshuffle_any(planes, 8, count, first, done, out);
+    join_any(|p| planes[p], 8, done, out);
 }
 
 fn shuffle4(data: &[u8], planes: &mut [u8], count: usize) {
@@ -165,10 +176,10 @@ fn shuffle4(data: &[u8], planes: &mut [u8], count: usize) {
     shuffle_any(data, 4, planes, count, count - count % LANES);
 }
 
-fn unshuffle4(planes: &[u8], count: usize, first: usize, out: &mut [u8]) {
-    let split = split::<4>(planes, count, first).map(|plane| plane.as_chunks::<LANES>().0);
+fn join4(planes: [&[u8]; 4], out: &mut [u8]) {
+    let groups = planes.map(|plane| plane.as_chunks::<LANES>().0);
     for (i, group) in out.as_chunks_mut::<{ 4 * LANES }>().0.iter_mut().enumerate() {
-        let words = core::array::from_fn(|p| u64::from_le_bytes(split[p][i]));
+        let words = core::array::from_fn(|p| u64::from_le_bytes(groups[p][i]));
         for (r, pair) in transpose4(words).into_iter().enumerate() {
             let (low, high) = (pair as u32, (pair >> 32) as u32);
             group[4 * r..4 * r + 4].copy_from_slice(&low.to_le_bytes());
@@ -176,7 +187,7 @@ fn unshuffle4(planes: &[u8], count: usize, first: usize, out: &mut [u8]) {
         }
     }
     let done = out.len() / 4 / LANES * LANES;
-    unshuffle_any(planes, 4, count, first, done, out);
+    join_any(|p| planes[p], 4, done, out);
 }
 
 #[inline(always)]

@@ -356,12 +356,7 @@ impl Content {
         source.request(&self.stored_ranges())?;
         match self.planes() {
             None => self.decode_all(source, out),
-            Some(width) => {
-                let mut planes = vec![0; out.len()];
-                self.decode_all(source, &mut planes)?;
-                crate::codec::shuffle::unshuffle(&planes, width, 0, out);
-                Ok(())
-            }
+            Some(_) => self.join_planes(0, out, |index| source.bytes(self.blocks[index].stored.clone())),
         }
     }
 
@@ -370,6 +365,47 @@ impl Content {
             let len = (block.payload.end - block.payload.start) as usize;
             let (part, rest) = out.split_at_mut(len);
             self.decode_block(index, source.bytes(block.stored.clone())?, part)?;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// The elements from `first` on, as many as fit into `out`, of an array in byte planes. Each block of these
+    /// elements is decoded once, and memory holds one block of each plane.
+    ///
+    /// Parts of the elements can be read independently, for instance on several threads; `stored` gives the stored
+    /// bytes of the block of this index.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the payload is no byte planes or the elements are not in it, those of `stored`,
+    /// and data that does not decode.
+    pub fn join_planes<'s, E: From<Error>>(
+        &self,
+        first: u64,
+        out: &mut [u8],
+        mut stored: impl FnMut(usize) -> Result<&'s [u8], E>,
+    ) -> Result<(), E> {
+        let Some(width) = self.planes() else {
+            return Err(self.error(ErrorKind::Invalid("the array is not in byte planes")).into());
+        };
+        let count = (out.len() / width) as u64;
+        if !out.len().is_multiple_of(width) || first.checked_add(count).is_none_or(|end| end > self.elements)
+        {
+            return Err(self.error(ErrorKind::Invalid("elements outside the array")).into());
+        }
+        let mut planes: Vec<Plane> =
+            (0..width as u64).map(|p| Plane::new(p * self.elements + first)).collect();
+        let mut out = out;
+        while !out.is_empty() {
+            for plane in planes.iter_mut().filter(|plane| plane.left().is_empty()) {
+                plane.load(self, &mut stored)?;
+            }
+            let parts: Vec<&[u8]> = planes.iter().map(Plane::left).collect();
+            let elements =
+                parts.iter().map(|part| <[u8]>::len(part)).min().unwrap_or(0).min(out.len() / width);
+            let (done, rest) = out.split_at_mut(elements * width);
+            crate::codec::shuffle::join(&parts, done);
+            planes.iter_mut().for_each(|plane| plane.position += elements as u64);
             out = rest;
         }
         Ok(())
@@ -411,6 +447,40 @@ impl Content {
             Some(block) => error.at(block.stored.start),
             None => error,
         }
+    }
+}
+
+/// A position in one byte plane, with the decoded block around it.
+struct Plane {
+    /// In the payload.
+    position: u64,
+    /// Where the decoded block starts.
+    start: u64,
+    decoded: Vec<u8>,
+}
+
+impl Plane {
+    fn new(position: u64) -> Self {
+        Self { position, start: position, decoded: Vec::new() }
+    }
+
+    /// What is decoded from the position on. It may run on into the next plane.
+    fn left(&self) -> &[u8] {
+        self.decoded.get((self.position - self.start) as usize..).unwrap_or_default()
+    }
+
+    /// Decodes the block at the position.
+    fn load<'s, E: From<Error>>(
+        &mut self,
+        content: &Content,
+        stored: &mut impl FnMut(usize) -> Result<&'s [u8], E>,
+    ) -> Result<(), E> {
+        let index = content.blocks.partition_point(|block| block.payload.end <= self.position);
+        let block = content.blocks.get(index).ok_or_else(|| content.error(ErrorKind::NotFound("block")))?;
+        self.start = block.payload.start;
+        self.decoded.resize((block.payload.end - block.payload.start) as usize, 0);
+        content.decode_block(index, stored(index)?, &mut self.decoded)?;
+        Ok(())
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use bytemuck::cast_slice_mut;
-use core_codec::codec::shuffle::unshuffle;
 use core_codec::source::{Source, complete};
 use core_codec::stards::{Content, DataType, Element, Tensor};
 use core_codec::{ErrorKind, limits};
@@ -134,16 +133,30 @@ impl<'a> StardsArray<'a> {
     fn payload_into(&self, content: &Content, out: &mut [u8]) -> Result<(), Error> {
         match content.planes() {
             None => self.decode(content, out),
-            Some(width) => {
-                let mut planes = vec![0; out.len()];
-                self.decode(content, &mut planes)?;
-                let part = PART / width;
-                out.par_chunks_mut(part * width).enumerate().for_each(|(index, out)| {
-                    unshuffle(&planes, width, index * part, out);
-                });
-                Ok(())
-            }
+            Some(width) => self.join_planes(content, width, out),
         }
+    }
+
+    /// Each thread decodes the blocks of its part of the elements.
+    fn join_planes(&self, content: &Content, width: usize, out: &mut [u8]) -> Result<(), Error> {
+        let ranges = content.stored_ranges();
+        // A block that two parts share is decoded twice: few parts, which start where blocks do.
+        let block = content.block_size().clamp(1, 1 << 30) as usize;
+        let threads = rayon::current_num_threads();
+        let part = (out.len() / width).div_ceil(threads).next_multiple_of(block).max(PART / width);
+        self.file.input.run(|source| {
+            source.request(&ranges)?;
+            let stored: Vec<&[u8]> = content
+                .blocks()
+                .iter()
+                .map(|block| source.bytes(block.stored.clone()))
+                .collect::<Result<_, _>>()?;
+            let find = |index: usize| Ok::<_, core_codec::Error>(stored[index]);
+            out.par_chunks_mut(part * width)
+                .enumerate()
+                .try_for_each(|(index, out)| content.join_planes((index * part) as u64, out, find))?;
+            Ok(())
+        })
     }
 
     /// Decodes all blocks, byte planes as planes.
