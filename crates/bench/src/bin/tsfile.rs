@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use bench::tsfile::decoders;
-use std_io::tsfile::{Batch, TimeRange, TsFile};
+use std_io::tsfile::{Batch, ScanBatch, TimeRange, TsFile};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -118,9 +118,10 @@ fn scan(path: &Path) -> Result<u64> {
     let names: Vec<String> = (0..COLUMNS).map(|i| format!("c{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut points = 0;
-    for batch in file.scan(Some("t"), Some(&names), TimeRange::ALL, |_| true) {
-        let batch = batch?.batch;
-        points += batch.rows() as u64 * batch.columns.len() as u64;
+    let mut scan = file.scan(Some("t"), Some(&names), TimeRange::ALL, |_| true);
+    let mut rows = ScanBatch::default();
+    while scan.read(&mut rows)? {
+        points += rows.batch.rows() as u64 * rows.batch.columns.len() as u64;
     }
     Ok(points)
 }
