@@ -4,6 +4,7 @@ mod bench;
 mod boards;
 mod budgets;
 mod capture;
+mod compare;
 mod demo;
 mod deny;
 mod elf;
@@ -49,6 +50,12 @@ const TASKS: &[Task] = &[
     task("no-panic", "", no_panic::task, "shows that no panic is left in the crates for microcontrollers"),
     task("size", "[--tighten]", size::task, "holds flash and RAM of those crates against ci/budgets.toml"),
     task("bench", "NAME [ARGS]", bench::task, "runs a benchmark of crates/bench"),
+    task(
+        "compare",
+        "[CAPTURE...]",
+        compare::task,
+        "makes a table of compressors on a Cortex-M4, and of ratios on the captures too (.sr, the first 4 MiB)",
+    ),
     task("fuzz", "[NAME] [--seconds N]", fuzz::task, "runs the fuzz targets, each for 60 seconds or N"),
     task("msrv", "", msrv::task, "builds with the oldest Rust that is supported"),
     task("deny", "", deny::task, "checks licences and origins of the dependencies, by cargo-deny"),

@@ -1,7 +1,19 @@
 //! A Zstandard frame encoder (RFC 8878) in a few KiB of fixed RAM, without a heap.
 //!
-//! Every level is a type that implements [`FrameEncoder`]: [`Store`] and [`Rle`]. Their sizes are const parameters, all of their
-//! RAM is in the value, and a `static` one costs no flash: its bytes are zero until [`FrameEncoder::start`].
+//! Every level is a type that implements [`FrameEncoder`], sans-IO: bytes go in, and the frame's bytes come out.
+//!
+//! | level | type | RAM of the default | what it does |
+//! |---|---|---|---|
+//! | store | [`Store`] | as chosen | raw blocks; passes the input through where it can |
+//! | rle | [`Rle`] | as chosen | and RLE blocks for runs |
+//! | fast | [`Fast`] | 6 KiB | and matches, coded by the format's default tables |
+//! | entropy | [`Entropy`] | 8.6 KiB, and 1.7 KiB of stack | and Huffman-coded literals, and tables fitted to the content |
+//!
+//! Their sizes are const parameters, and all their RAM is in the value (`RAM` is how much). A `static` encoder costs
+//! no flash: its bytes are zero until it starts. One encoder makes any number of frames, one after the other; each
+//! depends on its content alone, neither on how that was split nor on the target. Each zstd block is written in
+//! whichever way is smallest, so that content which does not compress grows by a block header now and then only:
+//! see [`FrameEncoder::max_output`].
 //!
 //! # Examples
 //! ```
@@ -23,6 +35,10 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod bits;
 mod checksum;
@@ -67,7 +83,17 @@ pub trait FrameEncoder {
         Self: Sized;
 }
 
-/// The level *fast*: greedy matches, and tables that the format brings along.
+/// The level *fast*: matches, and tables that the format brings along.
+///
+/// # Examples
+/// ```
+/// use micro_zstd::{Fast, FrameEncoder};
+///
+/// let mut encoder: Fast = Fast::new();
+/// assert!(encoder.encode(b"again and again and again and again").output.is_empty());
+/// assert_eq!(encoder.finish().map(<[u8]>::len), Some(25));
+/// assert!(Fast::<2048, 256, 512>::RAM < 3200);
+/// ```
 pub type Fast<const WINDOW: usize = 4096, const HASH: usize = 512, const OUT: usize = 896, C = NoChecksum> =
     Encoder<Predefined, WINDOW, HASH, OUT, C>;
 

@@ -10,12 +10,12 @@ const SIZE: usize = 2 << 20;
 
 struct Counted {
     heap: TlsfHeap,
-    /// Bytes in use: now, at the most, and when the count started.
-    used: Mutex<Cell<[usize; 3]>>,
+    /// Bytes in use: now, and at the most.
+    used: Mutex<Cell<(usize, usize)>>,
 }
 
 #[global_allocator]
-static HEAP: Counted = Counted { heap: TlsfHeap::empty(), used: Mutex::new(Cell::new([0; 3])) };
+static HEAP: Counted = Counted { heap: TlsfHeap::empty(), used: Mutex::new(Cell::new((0, 0))) };
 
 static mut MEMORY: [u8; SIZE] = [0; SIZE];
 
@@ -23,9 +23,9 @@ impl Counted {
     fn count(&self, change: impl FnOnce(usize) -> usize) {
         critical_section::with(|section| {
             let used = self.used.borrow(section);
-            let [now, most, start] = used.get();
+            let (now, most) = used.get();
             let now = change(now);
-            used.set([now, most.max(now), start]);
+            used.set((now, most.max(now)));
         });
     }
 }
@@ -51,19 +51,7 @@ pub fn init() {
     unsafe { HEAP.heap.init((&raw mut MEMORY).addr(), SIZE) }
 }
 
-/// Counts from what is in use now.
-pub fn restart() {
-    critical_section::with(|section| {
-        let used = HEAP.used.borrow(section);
-        let [now, ..] = used.get();
-        used.set([now; 3]);
-    });
-}
-
-/// The most bytes that were in use at once since the restart, beyond those in use then.
+/// The most bytes that were in use at once.
 pub fn most() -> usize {
-    critical_section::with(|section| {
-        let [_, most, start] = HEAP.used.borrow(section).get();
-        most - start
-    })
+    critical_section::with(|section| HEAP.used.borrow(section).get().1)
 }

@@ -48,7 +48,6 @@ pub fn run(fixed_ram: usize, mut compress: impl FnMut(&[u8], &mut Output<'_>)) -
     let mut output = File::create(c"output").expect("output can be created");
     let mut content = vec![0; block];
     let mut buffer = vec![0; 2 * block + 1024];
-    heap::restart();
 
     let (mut bytes, mut instructions, mut deepest) = (0, 0, 0);
     loop {
@@ -70,7 +69,7 @@ pub fn run(fixed_ram: usize, mut compress: impl FnMut(&[u8], &mut Output<'_>)) -
     meter::report("bytes", bytes);
     meter::report("instructions", instructions);
     meter::report("stack", deepest);
-    meter::report("ram", fixed_ram + heap::most());
+    meter::report("ram", fixed_ram + heap::most() - content.len() - buffer.len());
     board::exit(0)
 }
 

@@ -6,9 +6,7 @@ use micro_zstd::Entropy;
 
 #[board::entry]
 fn main() -> ! {
-    compare::heap::init();
     static mut ENCODER: Entropy = Entropy::new();
-    let encoder = &raw mut ENCODER;
-    // SAFETY: the only reference to it.
-    compare::frames(unsafe { &mut *encoder })
+    compare::heap::init();
+    compare::frames(ENCODER)
 }

@@ -8,7 +8,7 @@ use lz4_flex::block::{CompressTable, compress_into_with_table};
 fn main() -> ! {
     compare::heap::init();
     let mut table = CompressTable::small();
-    compare::run(size_of::<CompressTable>() + 8192, |content, output| {
+    compare::run(size_of::<CompressTable>(), |content, output| {
         output.fill(|buffer| compress_into_with_table(content, buffer, &mut table).expect("there is room"));
     })
 }

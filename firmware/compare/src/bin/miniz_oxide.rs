@@ -2,8 +2,6 @@
 #![no_std]
 #![no_main]
 
-extern crate alloc;
-
 use miniz_oxide::deflate::core::{
     CompressorOxide, TDEFLFlush, TDEFLStatus, compress, create_comp_flags_from_zip_params,
 };
@@ -11,9 +9,9 @@ use miniz_oxide::deflate::core::{
 #[board::entry]
 fn main() -> ! {
     compare::heap::init();
-    let flags = create_comp_flags_from_zip_params(1, -15, 0);
+    let mut compressor = CompressorOxide::new(create_comp_flags_from_zip_params(1, -15, 0));
     compare::run(size_of::<CompressorOxide>(), |content, output| {
-        let mut compressor = CompressorOxide::new(flags);
+        compressor.reset();
         output.fill(|buffer| {
             let (status, taken, written) = compress(&mut compressor, content, buffer, TDEFLFlush::Finish);
             assert!(status == TDEFLStatus::Done && taken == content.len());
