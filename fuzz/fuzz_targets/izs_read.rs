@@ -70,7 +70,8 @@ fuzz_target!(|data: &[u8]| {
     let bytes = file(data);
     let limits = limits();
     let opened = source::complete(reader::open(&bytes[..], &limits));
-    let ranges = IzsFile::from_input(Input::fetching(Bytes(bytes.clone())).with_cache(1 << 10), limits.clone());
+    let ranges =
+        IzsFile::from_input(Input::fetching(Bytes(bytes.clone())).with_cache(1 << 10), limits.clone());
     assert_eq!(opened.is_ok(), ranges.is_ok());
     let (Ok(izs), Ok(ranges)) = (opened, ranges) else { return };
     let schema = izs.schema();

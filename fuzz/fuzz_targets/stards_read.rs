@@ -32,7 +32,8 @@ fuzz_target!(|file: &[u8]| {
     let Ok(draft) = complete(Draft::from_dataset(&dataset, file)) else { return };
     let Ok(new) = draft.to_bytes(file) else { return };
     let again = complete(Dataset::open(&new[..], &limits)).unwrap();
-    for (index, array) in dataset.arrays().iter().enumerate().filter(|(index, _)| dataset.is_visible(*index)) {
+    for (index, array) in dataset.arrays().iter().enumerate().filter(|(index, _)| dataset.is_visible(*index))
+    {
         let layer = dataset.layers()[array.layer()].name();
         let copy = again.array(layer, array.key()).unwrap_or_else(|error| panic!("{index}: {error}"));
         match (complete(array.read(file)), complete(copy.read(&new[..]))) {
