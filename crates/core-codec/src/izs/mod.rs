@@ -8,6 +8,8 @@
 //! - [`recorder`]: the one-pass writer, without a heap.
 //! - [`model`]: the schema of a file as checked types.
 //! - [`reader`]: from a file to its schema and elements.
+//! - [`writer`]: the writer for hosts: whole blocks, any number of streams.
+//! - [`summary`]: coarser versions of streams, built while they are written.
 
 mod block_log;
 mod json;
@@ -18,6 +20,9 @@ pub mod raw;
 pub mod reader;
 pub mod recorder;
 pub mod schema;
+pub mod summary;
+#[cfg(all(feature = "alloc", any(feature = "zstd", feature = "zstd-c")))]
+pub mod writer;
 
 pub use raw::{Compression, Dialect, Element, Sample};
 pub use recorder::{Memory, RecordError, Recorder};

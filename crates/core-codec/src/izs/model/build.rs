@@ -11,6 +11,7 @@ use super::{
     Value,
 };
 use crate::error::{Error, ErrorKind};
+use crate::izs::raw::Dialect;
 use crate::limits::{self, Limits};
 
 /// Keys of named entities below an entity.
@@ -31,7 +32,10 @@ pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let Builder { mut entities, mut streams, .. } = builder;
     entities.shrink_to_fit();
     streams.shrink_to_fit();
-    Ok(Schema { entities, streams, other })
+    let is_v001 =
+        |stream: &Stream| stream.descriptor().is_ok_and(|descriptor| descriptor.dialect == Dialect::V001);
+    let names = if streams.iter().any(is_v001) { Dialect::V001 } else { Dialect::Spec };
+    Ok(Schema { entities, streams, other, names })
 }
 
 struct Builder<'a> {

@@ -56,6 +56,21 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
+    /// A stream without elements.
+    pub(in crate::izs) fn empty(element: Element, block: u64, compress: Method) -> Self {
+        Self {
+            element,
+            end: 0,
+            block,
+            compress,
+            i_offset: 0,
+            i_size: 0,
+            i_compress: Method::Known(Compression::None),
+            dialect: Dialect::Spec,
+            other: Object::default(),
+        }
+    }
+
     /// Number of blocks that hold elements: `end / block`, rounded up.
     #[must_use]
     pub fn blocks(&self) -> u64 {

@@ -88,6 +88,26 @@ impl Value {
     }
 }
 
+macro_rules! from {
+    ($($t:ty => $from:expr),*) => {$(
+        impl From<$t> for Value {
+            fn from(value: $t) -> Self {
+                $from(value)
+            }
+        }
+    )*};
+}
+
+from!(
+    bool => Self::Bool,
+    u64 => Self::Unsigned,
+    i64 => |value| u64::try_from(value).map_or(Self::Negative(value), Self::Unsigned),
+    f64 => Self::Float,
+    &str => |value: &str| Self::String(value.into()),
+    Object => Self::Object,
+    Vec<Value> => Self::Array
+);
+
 /// The members of a JSON object in the order of the text.
 ///
 /// Keys are unique: of a key that the text repeats, the last value stands in the place of the first, which is

@@ -9,6 +9,10 @@ use alloc::vec::Vec;
 use crate::error::ErrorKind;
 use crate::limits;
 
+mod encoder;
+
+pub use encoder::{DEFAULT_LEVEL, Encoder, LEVELS, check_level};
+
 #[cfg(feature = "zstd-c")]
 use by_c as imp;
 #[cfg(not(feature = "zstd-c"))]
@@ -85,7 +89,35 @@ fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, Error
 
 #[cfg(feature = "zstd-c")]
 mod by_c {
+    use zstd_safe::SafeResult;
+
     use super::{ErrorKind, Outcome, Vec, vec};
+
+    /// Each thread keeps a context, which costs as much to set up as a small block takes to decode.
+    #[cfg(feature = "std")]
+    fn decompress(stored: &[u8], out: &mut [u8]) -> SafeResult {
+        use core::cell::RefCell;
+
+        use zstd_safe::DCtx;
+
+        std::thread_local! {
+            static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+        }
+        let kept = CONTEXT.try_with(|context| {
+            let mut context = context.try_borrow_mut().ok()?;
+            Some(context.get_or_insert_with(DCtx::create).decompress(out, stored))
+        });
+        match kept {
+            Ok(Some(result)) => result,
+            // A thread that is ending has none any more.
+            _ => zstd_safe::decompress(out, stored),
+        }
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn decompress(stored: &[u8], out: &mut [u8]) -> SafeResult {
+        zstd_safe::decompress(out, stored)
+    }
 
     pub(super) fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
         let mut out = vec![0; zstd_safe::compress_bound(data.len())];
@@ -97,7 +129,7 @@ mod by_c {
 
     pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
         // The one-shot call decodes straight into `out`: it allocates no window, whatever a header claims.
-        match zstd_safe::decompress(out, stored) {
+        match decompress(stored, out) {
             Ok(found) => Ok(Outcome::Done(found)),
             Err(code) if zstd_safe::get_error_name(code) == "Destination buffer is too small" => {
                 Ok(Outcome::TooSmall)
