@@ -18,6 +18,7 @@ mod input;
 mod izs;
 mod map;
 mod new_file;
+mod output;
 mod parallel;
 mod segments;
 mod stards;
@@ -28,5 +29,9 @@ pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
 pub use input::{Access, Input};
-pub use izs::{Basis, Event, Extent, Finding, IzsFile, IzsStream, Overview, Severity, Trace, numbers};
+pub use izs::{
+    AppendedFile, Basis, Event, Extent, Finding, IzsAppend, IzsFile, IzsStream, IzsWriter, Overview,
+    Severity, Trace, WriteOptions, numbers,
+};
+pub use output::OutputFile;
 pub use stards::{StardsArray, StardsFile, StardsWriter};

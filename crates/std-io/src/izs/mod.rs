@@ -1,15 +1,20 @@
 //! `.izs` files.
 
+mod append;
 mod cache;
 mod overview;
 mod reduce;
+mod rewrite;
 mod rows;
 mod verify;
 mod views;
+mod writer;
 
+pub use append::{AppendedFile, IzsAppend};
 pub use overview::{Basis, Extent, Overview, Trace};
 pub use verify::{Finding, Severity};
 pub use views::Event;
+pub use writer::{IzsWriter, WriteOptions};
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,6 +25,7 @@ use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Targ
 use core_codec::izs::reader::{self, Block, Izs, StreamReader};
 use core_codec::izs::{Element, Sample};
 use core_codec::{Limits, limits};
+use rayon::prelude::*;
 
 use cache::BlockCache;
 
@@ -232,18 +238,46 @@ impl<'a> IzsStream<'a> {
         let bytes = (elements.end - elements.start).saturating_mul(width);
         let bytes = limits::check("bytes of a read", bytes, self.file.limits.item_bytes)
             .map_err(|kind| core_codec::Error::new("stream", kind))?;
-        let mut values: Vec<T> = Vec::new();
-        let len = bytes / size_of::<T>();
-        values.try_reserve_exact(len).map_err(std::io::Error::other)?;
-        values.resize(len, T::zeroed());
-        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        self.reader.check_expansion(elements.end - elements.start)?;
+        // Pages that the system gives are zero already, and are touched first by the thread that decodes.
+        let mut values: Vec<T> = bytemuck::try_zeroed_vec(bytes / size_of::<T>())
+            .map_err(|()| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+        self.read_into(elements, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// Reads a range of elements as little-endian bytes into all of `out`. Several blocks of a file that is in
+    /// memory (a map) are decoded on the threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes), and when `out` is not as long as the range.
+    pub fn read_into(&self, elements: Range<u64>, out: &mut [u8]) -> Result<(), Error> {
+        let blocks = self.reader.blocks_of(&elements)?;
+        let width = u64::from(self.descriptor().element.size());
+        let expected = (elements.end - elements.start).saturating_mul(width);
+        if expected != out.len() as u64 {
+            let kind = ErrorKind::Mismatch { what: "buffer bytes", expected, found: out.len() as u64 };
+            return Err(core_codec::Error::new("stream", kind).into());
+        }
+        let alone = blocks.end.saturating_sub(blocks.start) < 2 || rayon::current_num_threads() < 2;
+        let mut rest = out;
+        if alone || !self.file.input.is_map() {
+            return self.for_each_block(&elements, |block| {
+                let inside = self.reader.bytes_inside(block.number, &elements)?;
+                let (part, more) = std::mem::take(&mut rest).split_at_mut(inside.len());
+                rest = more;
+                self.read_part(block, inside, part)
+            });
+        }
+        let mut parts = Vec::new();
         self.for_each_block(&elements, |block| {
             let inside = self.reader.bytes_inside(block.number, &elements)?;
             let (part, more) = std::mem::take(&mut rest).split_at_mut(inside.len());
             rest = more;
-            self.read_part(block, inside, part)
+            parts.push((block.clone(), inside, part));
+            Ok::<_, Error>(())
         })?;
-        Ok(values)
+        parts.into_par_iter().try_for_each(|(block, inside, part)| self.read_part(&block, inside, part))
     }
 
     /// Reads the bytes `inside` a decoded block into `out`. A block that is wanted as a whole decodes straight into

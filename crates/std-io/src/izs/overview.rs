@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use core_codec::izs::Element;
 use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, StreamId, Summary};
+use core_codec::izs::{Dialect, Element};
 
 use super::{IzsFile, IzsStream, numbers};
 use crate::error::Error;
@@ -56,6 +56,10 @@ pub enum Basis {
 pub struct Overview {
     /// One for each field.
     pub traces: Vec<Trace>,
+    /// The first element of each column, and the end of the last. A column that comes from a summary starts at a
+    /// group of it, at most a quarter of a column early; of the elements between its bounds, and of no others,
+    /// its extent is exact.
+    pub bounds: Vec<u64>,
     /// Where they come from.
     pub basis: Basis,
     /// Bytes that had to be decoded.
@@ -87,7 +91,8 @@ impl IzsFile {
             && let Some((level, shift)) = self.level(id, &fields, elements.end - elements.start, width)
         {
             let groups = groups_of(&level, shift, &elements);
-            if cost(&level, &(groups.start * 2..groups.end * 2)) <= budget {
+            if !groups.is_empty() && cost(&level, &(groups.start * 2..groups.end * 2)) <= budget {
+                columns.grain = shift;
                 let decoded = fold_level(&stream, &level, groups, shift, &mut columns)?;
                 return Ok(columns.finish(Basis::Summary(1 << shift), decoded));
             }
@@ -106,7 +111,53 @@ impl IzsFile {
         Ok(columns.finish(Basis::Samples, decoded))
     }
 
-    /// The coarsest level that still has a group for each column.
+    /// One element of each of `width` columns of `elements`, with its index: that of a stream of timestamps tells
+    /// where a time is. Where a `skip` summary is fine enough, the elements that it holds are taken, so that few
+    /// blocks are decoded; they lie at most a column from its start. Without one, the columns' first elements
+    /// are read.
+    ///
+    /// # Errors
+    /// When the stream is not readable, the range passes its end, or a block is damaged.
+    pub fn picks(&self, id: StreamId, elements: Range<u64>, width: usize) -> Result<Vec<(u64, u64)>, Error> {
+        let stream = self.stream(id)?;
+        stream.reader().blocks_of(&elements)?;
+        let columns = Columns::new(&[], elements.clone(), width);
+        let firsts = (0..width as u64).map(|column| columns.first_of(column)).filter(|&at| at < elements.end);
+        let mut firsts: Vec<u64> = firsts.collect();
+        firsts.dedup();
+        let element = stream.descriptor().element;
+        let read = |stream: &IzsStream, at: u64| -> Result<u64, Error> {
+            Ok(numbers(element, &stream.read_bytes(at..at + 1)?).next().unwrap_or(0))
+        };
+        let entity = &self.schema()[self.schema()[id].entity()];
+        let skip = entity.summaries().iter().find(|summary| &*summary.key == "skip");
+        let last = stream.descriptor().dialect == Dialect::V001;
+        let spacing = (elements.end - elements.start) / (width as u64).max(1);
+        let level = skip.and_then(|summary| {
+            let base = u32::from(summary.base_level?);
+            let place = spacing
+                .checked_ilog2()?
+                .checked_sub(base)?
+                .min((summary.levels.len() as u32).checked_sub(1)?);
+            let level = self.stream(*summary.levels.get(place as usize)?).ok()?;
+            (level.descriptor().element == element).then_some((level, base + place))
+        });
+        let Some((level, shift)) = level else {
+            return firsts.into_iter().map(|at| Ok((at, read(&stream, at)?))).collect();
+        };
+        let pick = |at: u64| {
+            // The first group whose element is not before the column.
+            let group = if last { at >> shift } else { at.div_ceil(1 << shift) };
+            let index = if last { (group << shift) + ((1 << shift) - 1) } else { group << shift };
+            match group < level.len() && index < elements.end {
+                true => Ok((index, read(&level, group)?)),
+                false => Ok((at, read(&stream, at)?)),
+            }
+        };
+        firsts.into_iter().map(pick).collect()
+    }
+
+    /// The coarsest level that still has four groups for each column.
     fn level(
         &self,
         id: StreamId,
@@ -118,7 +169,7 @@ impl IzsFile {
         let element = self.stream(id).ok()?.descriptor().element;
         let summary = entity.summaries().iter().find(|summary| serves(summary, fields, element))?;
         let base = u32::from(summary.base_level?);
-        let fits = |shift: u32| shift < 63 && (1u64 << shift).saturating_mul(width as u64) <= elements;
+        let fits = |shift: u32| shift < 61 && (4u64 << shift).saturating_mul(width as u64) <= elements;
         let (place, shift) =
             (0..).zip(base..).take(summary.levels.len()).take_while(|(_, shift)| fits(*shift)).last()?;
         let level = self.stream(*summary.levels.get::<usize>(place)?).ok()?;
@@ -149,13 +200,14 @@ impl IzsFile {
     }
 }
 
-/// The groups of a level that stand for `elements`, as far as the level goes.
+/// The groups of a level that stand for none but `elements`, as far as the level goes.
 fn groups_of(level: &IzsStream, shift: u32, elements: &Range<u64>) -> Range<u64> {
     let covered = level.len() / 2;
-    (elements.start >> shift).min(covered)..elements.end.div_ceil(1 << shift).min(covered)
+    let end = (elements.end >> shift).min(covered);
+    elements.start.div_ceil(1 << shift).min(end)..end
 }
 
-/// Folds pairs of a level, then the elements after its last whole group.
+/// Folds the elements before the first whole group of a level, its groups, and the elements after the last.
 fn fold_level(
     data: &IzsStream,
     level: &IzsStream,
@@ -171,13 +223,14 @@ fn fold_level(
         columns.fold_pairs(range.start, shift, element, bytes);
         Ok::<_, Error>(())
     })?;
-    let rest = elements.start.max(groups.end.saturating_mul(1 << shift))..elements.end;
-    if !rest.is_empty() {
-        decoded += cost(data, &rest);
-        data.for_each_part(rest, |range, bytes| {
-            columns.fold(range.start, element, bytes);
-            Ok::<_, Error>(())
-        })?;
+    for edge in [elements.start..groups.start << shift, groups.end << shift..elements.end] {
+        if !edge.is_empty() {
+            decoded += cost(data, &edge);
+            data.for_each_part(edge, |range, bytes| {
+                columns.fold(range.start, element, bytes);
+                Ok::<_, Error>(())
+            })?;
+        }
     }
     Ok(decoded)
 }
@@ -225,6 +278,8 @@ struct Columns<'a> {
     fields: &'a [Field<'a>],
     elements: Range<u64>,
     width: usize,
+    /// Columns but the first start at a multiple of 2^`grain`.
+    grain: u32,
     /// AND and OR of the elements of each column, which settle every single bit.
     bits: Vec<Option<(u64, u64)>>,
     /// For each field of more than one bit, its columns.
@@ -238,6 +293,7 @@ impl<'a> Columns<'a> {
             fields,
             elements,
             width,
+            grain: 0,
             bits: vec![None; width],
             extents: fields.iter().map(|field| vec![None; columns(field)]).collect(),
         }
@@ -249,14 +305,23 @@ impl<'a> Columns<'a> {
 
     /// First element of a column, or the end.
     fn first_of(&self, column: u64) -> u64 {
+        if column >= self.width as u64 {
+            return self.elements.end;
+        }
         let offset = (u128::from(self.len()) * u128::from(column)).div_ceil(self.width as u128);
-        self.elements.start.saturating_add(offset as u64).min(self.elements.end)
+        let first = self.elements.start.saturating_add(offset as u64).min(self.elements.end);
+        (first >> self.grain << self.grain).max(self.elements.start)
     }
 
     fn column_of(&self, element: u64) -> usize {
         let offset = u128::from(element.saturating_sub(self.elements.start));
         let column = offset * self.width as u128 / u128::from(self.len().max(1));
-        (column as usize).min(self.width - 1)
+        let mut column = (column as usize).min(self.width - 1);
+        // The next one may have been moved to before the element.
+        while self.grain > 0 && self.first_of(column as u64 + 1) <= element && column + 1 < self.width {
+            column += 1;
+        }
+        column
     }
 
     /// Folds elements from `first` on, column by column.
@@ -307,6 +372,7 @@ impl<'a> Columns<'a> {
     }
 
     fn finish(self, basis: Basis, decoded: u64) -> Overview {
+        let bounds = (0..=self.width as u64).map(|column| self.first_of(column)).collect();
         let traces = self.fields.iter().zip(self.extents).map(|(field, extents)| {
             let bit = |(and, or)| Extent { min: field.bits(and) as f64, max: field.bits(or) as f64 };
             let columns = match field.width {
@@ -315,6 +381,6 @@ impl<'a> Columns<'a> {
             };
             Trace { entity: field.entity, columns }
         });
-        Overview { traces: traces.collect(), basis, decoded }
+        Overview { traces: traces.collect(), bounds, basis, decoded }
     }
 }

@@ -1,0 +1,162 @@
+//! Adding to `.izs` files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use core_codec::Limits;
+use core_codec::izs::model::SchemaBuilder;
+use core_codec::izs::reader::{self, Izs};
+use core_codec::izs::writer::Writer;
+
+use super::writer::{IzsWriter, WriteOptions};
+use crate::error::Error;
+use crate::fetch::FileRanges;
+use crate::input::Input;
+
+/// An `.izs` file that is about to grow: its streams go on, new ones are added.
+///
+/// What is added comes behind the old end, and not one old byte changes. The file is cut back to its old length
+/// when writing fails, and when the writer or the [`AppendedFile`] is dropped before
+/// [`commit`](AppendedFile::commit). After a crash, the first bytes, as many as there were, are the old file.
+///
+/// The short last block of a stream that grows is written again as part of what is added; its old bytes stay
+/// where they are, unused.
+///
+/// ```
+/// use core_codec::izs::Element;
+/// use core_codec::izs::model::{Kind, SchemaBuilder};
+/// use std_io::{IzsAppend, IzsFile, IzsWriter, WriteOptions};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("capture.izs");
+/// let mut schema = SchemaBuilder::new(Kind::Group);
+/// let adc = schema.add(schema.root(), "adc", Kind::Int { bits: 12 })?;
+/// let adc = schema.stream(adc, Element::U16)?;
+/// let mut writer = IzsWriter::create(&path, schema.finish()?, &WriteOptions::default())?;
+/// writer.push(adc, &[1_u16, 2, 3])?;
+/// writer.finish()?.commit()?;
+///
+/// let mut append = IzsAppend::open(&path)?;
+/// let schema = append.schema();
+/// let marks = schema.add(schema.root(), "marks", Kind::Timestamp)?;
+/// let marks = schema.stream(marks, Element::U64)?;
+/// let mut writer = append.start(&WriteOptions::default())?;
+/// writer.push(adc, &[4_u16])?;
+/// writer.push(marks, &[1_000_000_u64])?;
+/// writer.finish()?.commit()?;
+///
+/// let file = IzsFile::open(&path)?;
+/// assert_eq!(file.stream(adc)?.read::<u16>(0..4)?, [1, 2, 3, 4]);
+/// # Ok::<(), std_io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct IzsAppend {
+    file: File,
+    input: Input,
+    izs: Izs,
+    limits: Limits,
+    schema: SchemaBuilder,
+    lost: Vec<String>,
+}
+
+impl IzsAppend {
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or its footer or schema is damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let input = Input::fetching(FileRanges::new(file.try_clone()?)?);
+        let limits = Limits::default();
+        let izs = input.run(|source| reader::open(source, &limits))?;
+        let schema = SchemaBuilder::extend(izs.schema().clone());
+        Ok(Self { file, input, izs, limits, schema, lost: Vec::new() })
+    }
+
+    /// The schema, to add to it.
+    pub fn schema(&mut self) -> &mut SchemaBuilder {
+        &mut self.schema
+    }
+
+    /// Gets ready to write. The dialect is that of the file, whatever `options` say.
+    ///
+    /// # Errors
+    /// When what was added to the schema is not complete, or the file cannot be read.
+    pub fn start(mut self, options: &WriteOptions) -> Result<IzsWriter<AppendedFile>, Error> {
+        let schema = self.schema.finish()?;
+        let mut writer = Writer::append(&self.izs, schema, options.settings())?;
+        for id in self.izs.schema().streams() {
+            let resumed = self.input.run(|source| writer.resume(source, &self.izs, id, &self.limits))?;
+            self.lost.extend(resumed);
+        }
+        let out = AppendedFile::new(self.file, self.izs.file_len(), self.lost)?;
+        IzsWriter::continued(out, writer, options)
+    }
+}
+
+/// The end of a file that grows: cut off again unless it is [committed](Self::commit).
+#[derive(Debug)]
+pub struct AppendedFile {
+    /// None once it is committed.
+    file: Option<BufWriter<File>>,
+    old_len: u64,
+    lost: Vec<String>,
+}
+
+impl AppendedFile {
+    fn new(mut file: File, old_len: u64, lost: Vec<String>) -> io::Result<Self> {
+        if file.seek(SeekFrom::End(0))? != old_len {
+            return Err(io::Error::other("the file has changed since it was opened"));
+        }
+        Ok(Self { file: Some(BufWriter::with_capacity(1 << 16, file)), old_len, lost })
+    }
+
+    /// Length of the file before.
+    #[must_use]
+    pub fn old_len(&self) -> u64 {
+        self.old_len
+    }
+
+    /// Summaries that cannot go on, since they are not understood or lack groups: each is dropped if its stream
+    /// has grown.
+    #[must_use]
+    pub fn lost_summaries(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// Makes what was added part of the file, and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// When not all of it can be written; the file is as long as before then.
+    pub fn commit(mut self) -> io::Result<()> {
+        if let Some(file) = &mut self.file {
+            file.flush()?;
+            file.get_ref().sync_data()?;
+        }
+        // Nothing is buffered, so there is nothing left to be written, or lost.
+        self.file
+            .take()
+            .map_or(Ok(()), |file| file.into_inner().map(drop).map_err(io::IntoInnerError::into_error))
+    }
+}
+
+impl Write for AppendedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for AppendedFile {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            let (file, _) = file.into_parts();
+            // Nobody is left to tell; an unfinished end is found by its missing footer.
+            let _ = file.set_len(self.old_len);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Files that grow: what was there stays, what is added goes on from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use core_codec::izs::model::{Kind, SchemaBuilder};
+use core_codec::izs::reader;
+use core_codec::izs::{Compression, Dialect, Element};
+use proptest::prelude::*;
+use std_io::{Access, Input, IzsAppend, IzsFile, IzsWriter, WriteOptions};
+
+fn samples(range: std::ops::Range<u64>) -> Vec<u16> {
+    range.map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52) as u16 + (i / 700) as u16).collect()
+}
+
+const BLOCK: u64 = 4096;
+
+/// A file with one stream of `len` samples and, in a group, nothing else.
+fn write(path: &Path, len: u64, compression: Compression, options: &WriteOptions) {
+    let mut schema = SchemaBuilder::new(Kind::Group);
+    let adc = schema.add(schema.root(), "adc", Kind::Int { bits: 16 }).unwrap();
+    schema.attribute(adc, "time:rate", 1e6).unwrap();
+    schema.attribute(adc, "number:min", -5_i64).unwrap();
+    schema.attribute(adc, "number:max", 5_i64).unwrap();
+    let adc = schema.stream_with(adc, Element::U16, BLOCK, compression).unwrap();
+    let mut writer = IzsWriter::create(path, schema.finish().unwrap(), options).unwrap();
+    writer.push(adc, &samples(0..len)).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+}
+
+/// All bytes of all streams, with their JSON pointers.
+fn content(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let file =
+        IzsFile::from_input(Input::open(path, Access::Read).unwrap(), core_codec::Limits::default()).unwrap();
+    let ids = file.schema().streams();
+    ids.map(|id| {
+        let stream = file.stream(id).unwrap();
+        (file.schema().stream_pointer(id).to_string(), stream.read_bytes(0..stream.len()).unwrap())
+    })
+    .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn a_file_that_grew_holds_what_one_written_at_once_holds(
+        lens in prop::collection::vec(prop_oneof![0..20_000_u64, (0..5_u64).prop_map(|n| n * BLOCK)], 2..5),
+        compression in prop::sample::select(&[Compression::None, Compression::Zstd][..]),
+        dialect in prop::sample::select(&[Dialect::Spec, Dialect::V001][..]),
+        summaries in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let [grown, whole] = ["grown", "whole"].map(|name| folder.path().join(name));
+        let options = WriteOptions::default().dialect(dialect).summaries(summaries).threads(1);
+        write(&grown, lens[0], compression, &options);
+        let mut end = lens[0];
+        for len in &lens[1..] {
+            let before = fs::read(&grown).unwrap();
+            let mut writer = IzsAppend::open(&grown).unwrap().start(&options).unwrap();
+            prop_assert!(writer.get_ref().lost_summaries().is_empty());
+            let adc = IzsFile::open(&grown).unwrap().find("adc").unwrap();
+            writer.push(adc, &samples(end..end + len)).unwrap();
+            writer.finish().unwrap().commit().unwrap();
+            prop_assert!(fs::read(&grown).unwrap().starts_with(&before));
+            end += len;
+        }
+        write(&whole, end, compression, &options);
+        prop_assert!(content(&grown) == content(&whole));
+        let [grown, whole] = [grown, whole].map(|path| IzsFile::open(path).unwrap());
+        let entity = |file: &IzsFile| {
+            let adc = file.schema().find("adc").unwrap();
+            file.schema()[adc].attributes().clone()
+        };
+        prop_assert_eq!(entity(&grown), entity(&whole));
+    }
+}
+
+#[test]
+fn new_streams_join_old_ones_in_either_dialect() {
+    for dialect in [Dialect::Spec, Dialect::V001] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.izs");
+        write(&path, 5000, Compression::Zstd, &WriteOptions::default().dialect(dialect));
+        let old = content(&path);
+        let mut append = IzsAppend::open(&path).unwrap();
+        let schema = append.schema();
+        let logic = schema.add(schema.root(), "logic", Kind::BitStruct).unwrap();
+        schema.add(logic, "a", Kind::Bits { bits: 1 }).unwrap();
+        schema.add(logic, "b", Kind::Bits { bits: 1 }).unwrap();
+        schema.attribute(logic, "time:rate", 8e6).unwrap();
+        let logic = schema.stream(logic, Element::U8).unwrap();
+        let mut writer = append.start(&WriteOptions::default().summaries(true)).unwrap();
+        writer.push(logic, &[2_u8; 3000]).unwrap();
+        writer.finish().unwrap().commit().unwrap();
+        let new = content(&path);
+        assert_eq!(new[..1], old[..]);
+        let file = IzsFile::open(&path).unwrap();
+        let find = |item: &str| file.stream(file.find(item).unwrap()).unwrap();
+        assert_eq!(find("logic").read::<u8>(0..3000).unwrap(), [2; 3000]);
+        assert_eq!(find("/entity/children/logic/summaries/bit_and_or/levels/0").len(), 1500);
+        assert_eq!(find("logic").descriptor().dialect, dialect);
+        let entity = file.schema().find("logic").unwrap();
+        let name = if dialect == Dialect::Spec { "time:rate" } else { "sample_rate" };
+        assert!(file.schema()[entity].attributes().get(name).is_some());
+        let b = file.schema().find("logic/b").unwrap();
+        assert_eq!(file.schema().bit_position(b), 1);
+    }
+}
+
+#[test]
+fn what_is_not_committed_leaves_the_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 10_000, Compression::None, &WriteOptions::default());
+    let before = fs::read(&path).unwrap();
+    let start = || IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+    let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
+
+    let mut writer = start();
+    writer.push(adc, &samples(0..100_000)).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > before.len() as u64);
+    drop(writer);
+    assert!(fs::read(&path).unwrap() == before);
+
+    let mut writer = start();
+    writer.push(adc, &samples(0..100_000)).unwrap();
+    drop(writer.finish().unwrap());
+    assert!(fs::read(&path).unwrap() == before);
+
+    let mut writer = start();
+    writer.push(adc, &samples(0..100_000)).unwrap();
+    assert!(writer.push(adc, &[1_u8]).is_err());
+    writer.finish().unwrap().commit().unwrap();
+    assert_eq!(IzsFile::open(&path).unwrap().stream(adc).unwrap().len(), 110_000);
+}
+
+/// A crash leaves some of the new bytes. Cut back to the old length, the file is the old one; and no cut but the
+/// complete one is taken for a file.
+#[test]
+fn a_crash_at_any_byte_leaves_the_old_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 6000, Compression::Zstd, &WriteOptions::default().summaries(true));
+    let (before, old) = (fs::read(&path).unwrap(), content(&path));
+    let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
+    let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+    writer.push(adc, &samples(6000..6100)).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+    let after = fs::read(&path).unwrap();
+    let cut = folder.path().join("cut.izs");
+    for len in before.len()..after.len() {
+        let left = &after[..len];
+        assert!(left.starts_with(&before));
+        if len > before.len() {
+            let opened = reader::open(left, &core_codec::Limits::default());
+            assert!(opened.is_err(), "{len} bytes");
+        }
+    }
+    fs::write(&cut, &after[..before.len()]).unwrap();
+    assert!(content(&cut) == old);
+}
+
+#[test]
+fn real_files_grow() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs");
+    let mut roots = vec![testdata];
+    match std::env::var_os("TRIPOINT_CORPUS") {
+        Some(corpus) => roots.push(Path::new(&corpus).join("izs")),
+        None => eprintln!("TRIPOINT_CORPUS is not set: only the files of this repository grow"),
+    }
+    let folders = roots.iter().flat_map(|root| [root.clone(), root.join("v001")]);
+    let paths = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "izs")).collect();
+    assert!(paths.len() >= 30);
+    let folder = tempfile::tempdir().unwrap();
+    for original in paths {
+        let path = folder.path().join("grown.izs");
+        fs::write(&path, fs::read(&original).unwrap()).unwrap();
+        let old = content(&path);
+        let writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+        let lost = writer.get_ref().lost_summaries().len();
+        assert!(lost == 0 || original.file_stem().unwrap() == "summ_65540_dropped", "{}", original.display());
+        writer.finish().unwrap().commit().unwrap();
+        // Nothing was added, so that nothing has changed but where the indexes and the schema stand.
+        assert!(content(&path) == old, "{}", original.display());
+
+        let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+        let file =
+            IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), core_codec::Limits::default())
+                .unwrap();
+        let data: Vec<_> = file.schema().entities().filter_map(|id| file.schema()[id].data()).collect();
+        for &id in &data {
+            let element = file.stream(id).unwrap().descriptor().element;
+            writer.push_bytes(id, &vec![0x5a; 3000 * usize::from(element.size())]).unwrap();
+        }
+        writer.finish().unwrap().commit().unwrap();
+        let grown = content(&path);
+        for id in data {
+            let name = file.schema().stream_pointer(id).to_string();
+            let bytes = |content: &[(String, Vec<u8>)]| {
+                content.iter().find(|(found, _)| *found == name).unwrap().1.clone()
+            };
+            let (before, after) = (bytes(&old), bytes(&grown));
+            assert!(after.starts_with(&before), "{} {name}", original.display());
+            assert!(after[before.len()..].iter().all(|&byte| byte == 0x5a));
+            assert_eq!((after.len() - before.len()) % 3000, 0);
+        }
+    }
+}
