@@ -123,7 +123,8 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
         out,
         "TsFile version {version}, {model} model, {bytes} bytes ({index} of them index and footer)"
     )?;
-    writeln!(out, "{} devices; `tripoint ls` lists them", summary.devices)?;
+    let devices = if summary.devices == 1 { "device" } else { "devices" };
+    writeln!(out, "{} {devices}; `tripoint ls` lists what is in the file", summary.devices)?;
     if let Some(encryption) = metadata.encryption() {
         writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
     }

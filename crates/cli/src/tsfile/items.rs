@@ -112,6 +112,10 @@ fn parts(file: &TsFile, device: &DeviceId) -> Vec<String> {
     }
     let tags = file.metadata().table(device.table()).map(|table| table.tags().count()).unwrap_or_default();
     let mut parts = vec![device.table().to_owned()];
-    parts.extend((0..tags).map(|tag| device.tag(tag).unwrap_or("(null)").to_owned()));
+    parts.extend((0..tags).map(|tag| match device.tag(tag) {
+        None => "(null)".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(text) => text.to_owned(),
+    }));
     parts
 }

@@ -47,8 +47,9 @@ pub(super) fn csv(dtype: DataType, value: Option<Value<'_>>) -> String {
         Some(Value::Int32(value)) if dtype == DataType::Date => date(value).unwrap_or(value.to_string()),
         Some(Value::Int32(value)) => value.to_string(),
         Some(Value::Int64(value)) => value.to_string(),
-        Some(Value::Float(value)) => value.to_string(),
-        Some(Value::Double(value)) => value.to_string(),
+        // With an exponent where the digits would be many.
+        Some(Value::Float(value)) => format!("{value:?}"),
+        Some(Value::Double(value)) => format!("{value:?}"),
         Some(_) => String::new(),
     }
 }
@@ -85,6 +86,8 @@ mod tests {
         assert_eq!(csv(DataType::Blob, Some(Value::Binary(b"a\0"))), "0x6100");
         assert_eq!(csv(DataType::Date, Some(Value::Int32(20_240_131))), "2024-01-31");
         assert_eq!(csv(DataType::Date, Some(Value::Int32(7))), "7");
+        assert_eq!(csv(DataType::Double, Some(Value::Double(-1e300))), "-1e300");
+        assert_eq!(csv(DataType::Float, Some(Value::Float(0.5))), "0.5");
         assert_eq!(json(DataType::Float, Some(Value::Float(0.1))), Json::from(0.1));
         assert_eq!(json(DataType::Double, Some(Value::Double(f64::NAN))), Json::from("NaN"));
     }

@@ -93,7 +93,8 @@ pub fn read_tail<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Range<
     let start = len - TAIL_BYTES;
     let tail = source.bytes(start..len)?;
     let (size, magic) = tail.split_at(4);
-    check_magic("tail", magic, len - 6)?;
+    check_magic("tail", magic, len - 6)
+        .map_err(|error| error.detail("the file was not closed, or is cut"))?;
     let (_, size) = parse("tail", start, size, int32)?;
     let error = |kind| Error::new("metadata size", kind).at(start);
     let size =
