@@ -142,6 +142,17 @@ fn rows_that_miss_a_measurement_do_not_shift_values() {
     assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
 }
 
+// Found by changing bytes of files: a column came out with twice as many rows as there are times.
+#[test]
+fn of_two_chunks_with_the_same_times_the_later_one_wins() {
+    let columns = vec![cells("a", &[Some(1), Some(2)]), cells("a", &[Some(-1), None])];
+    let twice = Rows { times: vec![1, 2], columns };
+    let once = Rows { times: vec![3], columns: vec![cells("b", &[Some(3)])] };
+    let bytes = file(&[device(&DEVICE, true, vec![twice, once])], &Footer::default());
+    let expected = [(1, vec![Some(-1), None]), (2, vec![None, None]), (3, vec![None, Some(3)])];
+    assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+}
+
 /// Chunks of up to three columns with some values missing.
 fn some_device() -> impl Strategy<Value = Device> {
     let rows =

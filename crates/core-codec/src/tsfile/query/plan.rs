@@ -142,8 +142,23 @@ fn plain(field: usize, series: Series) -> impl Iterator<Item = Piece> {
     series.chunks.into_iter().filter_map(move |chunk| Piece::new(None, alloc::vec![(field, chunk)]))
 }
 
-/// Value chunks belong to the time chunk of the same number; where a column has fewer, since some writers leave
-/// out chunks without values, to the last one that stands before them.
+/// The time chunk of each value chunk: the last one that stands before it. Where that gives one two of them, since
+/// all times stand before all values, the one of the same number.
+fn homes(times: &[ChunkMetadata], chunks: &[ChunkMetadata]) -> Vec<Option<usize>> {
+    let before =
+        |chunk: &ChunkMetadata| times.partition_point(|time| time.offset < chunk.offset).checked_sub(1);
+    let homes: Vec<Option<usize>> = chunks.iter().map(before).collect();
+    let distinct = homes.is_sorted_by(|a, b| a < b);
+    let after_their_own =
+        homes.iter().enumerate().all(|(number, home)| home.is_some_and(|home| home >= number));
+    if !distinct && chunks.len() == times.len() && after_their_own {
+        return (0..chunks.len()).map(Some).collect();
+    }
+    homes
+}
+
+/// Pieces of a time chunk and its value chunks. A column may have none in one, which means no values; of two the
+/// later one wins.
 fn aligned(time: Series, series: Vec<Series>) -> Vec<Piece> {
     let mut times = time.chunks;
     times.sort_by_key(|chunk| chunk.offset);
@@ -151,14 +166,32 @@ fn aligned(time: Series, series: Vec<Series>) -> Vec<Piece> {
     for (field, series) in series.into_iter().enumerate() {
         let mut chunks = series.chunks;
         chunks.sort_by_key(|chunk| chunk.offset);
-        let same_number = chunks.len() == times.len();
-        for (number, chunk) in chunks.into_iter().enumerate() {
-            let after = times.partition_point(|time| time.offset < chunk.offset);
-            let home = if same_number { Some(number) } else { after.checked_sub(1) };
-            if let Some(home) = home.and_then(|home| columns.get_mut(home)) {
-                home.push((field, chunk));
+        for (home, chunk) in homes(&times, &chunks).into_iter().zip(chunks) {
+            let Some(piece) = home.and_then(|home| columns.get_mut(home)) else { continue };
+            match piece.last_mut() {
+                Some((last, earlier)) if *last == field => *earlier = chunk,
+                _ => piece.push((field, chunk)),
             }
         }
     }
     times.into_iter().zip(columns).filter_map(|(time, columns)| Piece::new(Some(time), columns)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks(offsets: &[u64]) -> Vec<ChunkMetadata> {
+        offsets.iter().map(|&offset| ChunkMetadata { offset, statistics: None }).collect()
+    }
+
+    #[test]
+    fn value_chunks_find_their_times() {
+        let homes = |times: &[u64], values: &[u64]| homes(&chunks(times), &chunks(values));
+        assert_eq!(homes(&[10, 20], &[11, 21]), [Some(0), Some(1)]);
+        assert_eq!(homes(&[10, 20], &[21]), [Some(1)]);
+        assert_eq!(homes(&[10, 20], &[30, 40]), [Some(0), Some(1)]);
+        assert_eq!(homes(&[10, 20], &[11, 12]), [Some(0), Some(0)]);
+        assert_eq!(homes(&[10, 20], &[5]), [None]);
+    }
 }
