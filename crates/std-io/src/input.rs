@@ -127,6 +127,13 @@ impl Input {
         }
     }
 
+    /// Prepares the system for reading a range soon, where that is possible.
+    pub(crate) fn prepare(&self, range: &Range<u64>) {
+        if let Storage::Map(map) = &self.0 {
+            map::populate(map, range);
+        }
+    }
+
     /// Runs a reader: calls `step` until it stops asking for bytes.
     ///
     /// # Errors

@@ -151,7 +151,10 @@ impl<'a> StardsArray<'a> {
                 .iter()
                 .map(|block| source.bytes(block.stored.clone()))
                 .collect::<Result<_, _>>()?;
-            let find = |index: usize| Ok::<_, core_codec::Error>(stored[index]);
+            let find = |index: usize| {
+                self.file.input.prepare(&content.blocks()[index].stored);
+                Ok::<_, core_codec::Error>(stored[index])
+            };
             out.par_chunks_mut(part * width)
                 .enumerate()
                 .try_for_each(|(index, out)| content.join_planes((index * part) as u64, out, find))?;
@@ -162,9 +165,13 @@ impl<'a> StardsArray<'a> {
     /// Decodes all blocks, byte planes as planes.
     fn decode(&self, content: &Content, out: &mut [u8]) -> Result<(), Error> {
         if let (Some(map), Some(range)) = (self.file.input.mapped(), content.plain_range()) {
-            let stored = complete(Source::bytes(map, range))?;
-            let parts = out.par_chunks_mut(PART).zip(stored.par_chunks(PART));
-            parts.for_each(|(out, stored)| out.copy_from_slice(stored));
+            let stored = complete(Source::bytes(map, range.clone()))?;
+            let parts = out.par_chunks_mut(PART).zip(stored.par_chunks(PART)).enumerate();
+            parts.for_each(|(index, (out, stored))| {
+                let start = range.start + (index * PART) as u64;
+                self.file.input.prepare(&(start..start + stored.len() as u64));
+                out.copy_from_slice(stored);
+            });
             return Ok(());
         }
         // All at once: one request where the bytes are far away.
@@ -178,7 +185,10 @@ impl<'a> StardsArray<'a> {
                 parts.push((index, source.bytes(block.stored.clone())?, part));
                 rest = tail;
             }
-            let decode = |(index, stored, part)| content.decode_block(index, stored, part);
+            let decode = |(index, stored, part): (usize, &[u8], _)| {
+                self.file.input.prepare(&content.blocks()[index].stored);
+                content.decode_block(index, stored, part)
+            };
             Ok(parts.into_par_iter().try_for_each(decode)?)
         })
     }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::StardsFile;
 use super::pieces::Pieces;
 use crate::error::Error;
+use crate::map;
 use crate::new_file::NewFile;
 
 /// Bytes that are encoded together, unless the blocks are so large that one for each core is more.
@@ -141,13 +142,15 @@ impl<'d, 'a> Output<'d, 'a> {
 
     /// An array that is in memory.
     fn payload(&mut self, array: &DraftArray<'_>, payload: &[u8]) -> Result<(), Error> {
-        let payload: Cow<'_, [u8]> = match array.planes() {
+        let mut planes;
+        let payload = match array.planes() {
             Some(width) => {
-                let mut planes = vec![0; payload.len()];
-                shuffle(payload, width, &mut planes);
-                planes.into()
+                planes = map::scratch(payload.len())?;
+                let planes = &mut planes[..payload.len()];
+                shuffle(payload, width, planes);
+                planes
             }
-            None => payload.into(),
+            None => payload,
         };
         let mut encoder = Encoder::new(array, self);
         payload.chunks(encoder.batch_len()).try_for_each(|batch| encoder.push(batch))?;
