@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use core_codec::ErrorKind;
 use core_codec::source::complete;
 use core_codec::tsfile::query::{Batch, Field, Plan, Rows, Serial, TimeRange};
 use core_codec::tsfile::{DeviceEntry, DeviceId};
@@ -26,6 +27,12 @@ pub struct ScanBatch {
     pub fields: Vec<Field>,
     /// Its rows.
     pub batch: Batch,
+}
+
+impl Default for ScanBatch {
+    fn default() -> Self {
+        Self { device: DeviceId::new(Vec::new()), fields: Vec::new(), batch: Batch::default() }
+    }
 }
 
 /// What has been read ahead of one device.
@@ -80,13 +87,12 @@ impl Iterator for Scan<'_> {
 
     /// The next rows. After an error there is nothing more.
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.advance();
-        if next.is_err() {
-            self.devices.failed = true;
-            self.ahead.clear();
-            self.large = None;
+        let mut batch = ScanBatch::default();
+        match self.read(&mut batch) {
+            Ok(true) => Some(Ok(batch)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
         }
-        next.transpose()
     }
 }
 
@@ -96,13 +102,30 @@ impl Scan<'_> {
         self.left_out.iter().map(String::as_str)
     }
 
-    fn advance(&mut self) -> Result<Option<ScanBatch>, Error> {
+    /// Replaces `into` by the next rows; its memory is used again, which the iterator cannot. `false` when there
+    /// are no more.
+    ///
+    /// # Errors
+    /// What is wrong with the file. After an error there is nothing more.
+    pub fn read(&mut self, into: &mut ScanBatch) -> Result<bool, Error> {
+        let done = self.advance(into);
+        if done.is_err() {
+            self.devices.failed = true;
+            self.ahead.clear();
+            self.large = None;
+        }
+        done
+    }
+
+    fn advance(&mut self, into: &mut ScanBatch) -> Result<bool, Error> {
         loop {
             if let Some((device, rows)) = &mut self.large {
-                let mut batch = Batch::default();
-                if rows.next(&mut batch)? {
-                    let fields = rows.fields().to_vec();
-                    return Ok(Some(ScanBatch { device: device.clone(), fields, batch }));
+                if rows.next(&mut into.batch)? {
+                    if into.device != *device {
+                        into.device = device.clone();
+                        into.fields = rows.fields().to_vec();
+                    }
+                    return Ok(true);
                 }
                 self.large = None;
             }
@@ -111,19 +134,21 @@ impl Scan<'_> {
                 Some(Ok(Ahead::Large { device, plan })) => {
                     self.left_out.extend(plan.left_out.iter().map(ToString::to_string));
                     self.large = Some((device.id, self.file.read(plan)));
+                    // Fields are of the batch before.
+                    into.device = DeviceId::new(Vec::new());
                 }
                 Some(Ok(Ahead::Rows { device, fields, left_out, mut batches })) => {
                     self.left_out.extend(left_out.iter().map(ToString::to_string));
                     let Some(batch) = batches.pop_front() else { continue };
+                    *into = ScanBatch { device: device.clone(), fields: fields.clone(), batch };
                     if !batches.is_empty() {
-                        let (device, fields) = (device.clone(), fields.clone());
                         let left_out = Vec::new();
                         self.ahead.push_front(Ok(Ahead::Rows { device, fields, left_out, batches }));
                     }
-                    return Ok(Some(ScanBatch { device, fields, batch }));
+                    return Ok(true);
                 }
                 None if self.read_ahead() => {}
-                None => return Ok(None),
+                None => return Ok(false),
             }
         }
     }
@@ -169,11 +194,17 @@ impl TsFile {
         };
         let (fields, left_out) = (plan.fields.clone(), plan.left_out.clone());
         let mut rows = Rows::new(&self.reader, plan);
-        let mut batches = VecDeque::new();
+        let (mut batches, mut found) = (VecDeque::new(), 0);
         loop {
             let mut batch = Batch::default();
             if !complete(rows.next(&self.reader, bytes, &Serial, &mut batch))? {
                 return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
+            }
+            found += batch.rows() as u64 * batch.columns.len() as u64;
+            if found > 4 * SMALL {
+                let kind =
+                    ErrorKind::Invalid("pages hold far more values than the statistics of their chunks say");
+                return Err(core_codec::Error::new("chunk", kind).item(device.id.to_string()).into());
             }
             batches.push_back(batch);
         }

@@ -14,8 +14,7 @@ use crate::tsfile::wire::varint;
 pub fn decode<'a>(input: &'a [u8], count: usize, out: &mut Binaries) -> Result<&'a [u8], ErrorKind> {
     let (mut rest, size) = part(varint, input)?;
     let size = usize::try_from(size).map_err(|_| ErrorKind::Invalid("negative size of the dictionary"))?;
-    // Each entry takes a byte at least.
-    let mut entries = Vec::with_capacity(size.min(rest.len()));
+    let mut entries = Vec::new();
     for _ in 0..size {
         let entry;
         (entry, rest) = plain::one(rest)?;

@@ -1,7 +1,7 @@
 //! Rows of a device: some columns, in a time range, as batches of columns.
 //!
 //! [`Plan`] says which chunks hold them, [`Rows`] reads and merges these page by page. What a statistic rules out
-//! is not read. Memory is bounded by the pages of the chunks that overlap in time.
+//! is not read. Memory is bounded by the pages of the chunks that overlap in time, and these by 1 GiB.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,6 +21,9 @@ pub use filter::{TagFilter, Test};
 pub use piece::Work;
 pub use plan::{Piece, Plan};
 pub use rows::{Executor, Rows, Serial};
+
+/// Bytes that the decoded pages which overlap in time may take together, and one range of rows alone.
+const MEMORY: u64 = 1 << 30;
 
 /// A closed range of times, in the unit of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::plan::Piece;
-use super::{Batch, Field, TimeRange};
+use super::{Batch, Field, MEMORY, TimeRange};
 use crate::error::{Error, ErrorKind};
+use crate::limits::check;
 use crate::source::{Poll, Source, Stop};
 use crate::tsfile::chunk::{Chunk, Page, PageCursor, Role};
 use crate::tsfile::column::Column;
@@ -230,6 +231,10 @@ impl Work {
             (Some(page), Some(known)) => {
                 decoder.times(source, &known.chunk, page, known.of(page), &mut block.times)?;
                 let rows = block.times.len();
+                // Pages without values cost the file nothing, but a row for each time here.
+                let bytes = (rows as u64).saturating_mul(8 * (1 + chunks.columns.len() as u64));
+                check("bytes of a range of rows", bytes, MEMORY)
+                    .map_err(|kind| Error::new("page", kind).at(page.offset))?;
                 let columns = chunks.columns.iter().zip(&segment.columns).zip(&mut block.columns);
                 for (((_, known), page), column) in columns {
                     match page {

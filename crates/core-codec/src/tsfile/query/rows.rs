@@ -8,7 +8,7 @@ use core::mem;
 use super::merge::{self, Part};
 use super::piece::{PieceReader, Work};
 use super::plan::{Piece, Plan};
-use super::{Batch, Field, TimeRange};
+use super::{Batch, Field, MEMORY, TimeRange};
 use crate::error::{Error, ErrorKind};
 use crate::limits::check;
 use crate::source::{Poll, Source};
@@ -91,7 +91,7 @@ impl Rows {
             owners: Vec::new(),
             spare: Vec::new(),
             given: None,
-            memory: file.limits().item_bytes,
+            memory: file.limits().item_bytes.min(MEMORY),
         }
     }
 
