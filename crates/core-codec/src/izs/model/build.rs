@@ -35,7 +35,9 @@ pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let is_v001 =
         |stream: &Stream| stream.descriptor().is_ok_and(|descriptor| descriptor.dialect == Dialect::V001);
     let names = if streams.iter().any(is_v001) { Dialect::V001 } else { Dialect::Spec };
-    Ok(Schema { entities, streams, other, names })
+    let mut schema = Schema { entities, streams, other, names };
+    schema.lay_out();
+    Ok(schema)
 }
 
 struct Builder<'a> {
@@ -70,6 +72,7 @@ impl Builder<'_> {
         self.entities.push(Entity {
             kind: Kind::Null,
             pos: None,
+            place: Default::default(),
             attributes: Object::default(),
             parent,
             link,

@@ -72,15 +72,14 @@ impl SchemaBuilder {
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         let root = entity(kind, None, Link::Root);
-        Self {
-            schema: Schema {
-                entities: [root].into(),
-                streams: [].into(),
-                other: Object::default(),
-                names: Dialect::Spec,
-            },
-            old: (0, 0),
-        }
+        let mut schema = Schema {
+            entities: [root].into(),
+            streams: [].into(),
+            other: Object::default(),
+            names: Dialect::Spec,
+        };
+        schema.lay_out();
+        Self { schema, old: (0, 0) }
     }
 
     /// Adds to the schema of a file. Its entities and streams keep their ids; those that are new get names by
@@ -134,6 +133,7 @@ impl SchemaBuilder {
         let id = self.push(parent, kind, Link::Member { container, name: name.into() })?;
         // 64 bits and more are refused when the width of the element is known.
         self.entity(id).pos = packed.map(|end| end.min(64) as u8);
+        self.lay_out_above(id);
         Ok(id)
     }
 
@@ -148,7 +148,9 @@ impl SchemaBuilder {
         if !self.schema[parent].children().is_empty() {
             return Err(self.refuse(parent, "has an inner entity already"));
         }
-        self.push(parent, kind, Link::Inner("child"))
+        let id = self.push(parent, kind, Link::Inner("child"))?;
+        self.lay_out_above(id);
+        Ok(id)
     }
 
     /// Places a field at bit `pos` of its element (0 is the least significant).
@@ -160,6 +162,7 @@ impl SchemaBuilder {
             return Err(self.refuse(field, "has no place in the bits of an element there"));
         }
         self.entity(field).pos = Some(pos);
+        self.lay_out_above(field);
         Ok(())
     }
 
@@ -225,6 +228,7 @@ impl SchemaBuilder {
     /// tree is too deep for the reference.
     pub fn finish(mut self) -> Result<Schema, Error> {
         self.schema.entities().skip(self.old.0).try_for_each(|id| self.check(id))?;
+        self.schema.lay_out();
         if self.schema.names == Dialect::V001 {
             for id in self.schema.entities().skip(self.old.0) {
                 let (kind, attributes) = in_v001(&self.schema, id);
@@ -299,6 +303,15 @@ impl SchemaBuilder {
         Ok(id)
     }
 
+    /// Brings the places of a field that changed, and of those that hold it, up to date.
+    fn lay_out_above(&mut self, id: EntityId) {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            self.schema.lay_out_below(id);
+            at = self.schema[id].parent().filter(|_| self.schema[id].kind().is_field());
+        }
+    }
+
     fn entity(&mut self, id: EntityId) -> &mut Entity {
         &mut self.schema.entities[id.0 as usize]
     }
@@ -316,6 +329,7 @@ fn entity(kind: Kind, parent: Option<EntityId>, link: Link) -> Entity {
     Entity {
         kind,
         pos: None,
+        place: Default::default(),
         attributes: Object::default(),
         parent,
         link,

@@ -170,6 +170,31 @@ mod tests {
         assert_eq!(values(&at, "a", 0x1234), ["Unsigned(1)"]);
     }
 
+    /// Places are not computed from those below them again and again.
+    #[test]
+    fn deep_and_wide_structs_take_no_longer_than_their_text() {
+        let mut node = String::from(r#""type":"bits","bits":1"#);
+        for _ in 0..55 {
+            let children = format!(r#""b":{{"type":"bits","bits":1}},"a":{{{node}}}"#);
+            node = format!(r#""type":"bit_struct","children":{{{children}}}"#);
+        }
+        let deep = format!(r#"{{"entity":{{{node},{V}}}}}"#);
+        let schema = Schema::parse(deep.as_bytes(), &Limits::default()).unwrap();
+        let (_, fields) = schema.fields(schema.root()).unwrap();
+        assert_eq!(
+            fields.iter().map(|field| field.position).collect::<Vec<_>>(),
+            (0..56).collect::<Vec<_>>()
+        );
+        assert_eq!(schema.width(schema.root()), 56);
+
+        let children: Vec<_> = (0..20_000).map(|i| format!(r#""{i}":{{"type":"int","bits":64}}"#)).collect();
+        let children = children.join(",");
+        let wide = format!(r#"{{"entity":{{"type":"bit_struct","children":{{{children}}},{V}}}}}"#);
+        let schema = Schema::parse(wide.as_bytes(), &Limits::default()).unwrap();
+        let (_, fields) = schema.fields(schema.root()).unwrap();
+        assert_eq!(fields[19_999].position, 64 * 19_999);
+    }
+
     #[test]
     fn an_unknown_kind_is_its_plain_number() {
         let schema = format!(r#"{{"entity":{{"type":"hologram","bits":3,{S}}}}}"#);

@@ -90,11 +90,22 @@ pub enum Link {
     Inner(&'static str),
 }
 
+/// The bits of a field, kept up to date with the tree: computed each time they are asked for, they would cost
+/// the product of all widths of the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// First bit in what holds it.
+    position: u32,
+    /// How many.
+    width: u32,
+}
+
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     kind: Kind,
     pos: Option<u8>,
+    place: Place,
     attributes: Object,
     parent: Option<EntityId>,
     link: Link,
@@ -244,7 +255,7 @@ impl Schema {
     }
 
     /// Every entity, parents before their children, in the order of the text.
-    pub fn entities(&self) -> impl ExactSizeIterator<Item = EntityId> + use<> {
+    pub fn entities(&self) -> impl DoubleEndedIterator<Item = EntityId> + ExactSizeIterator + use<> {
         (0..self.entities.len() as u32).map(EntityId)
     }
 
@@ -302,34 +313,46 @@ impl Schema {
     /// `bit_struct` of dialect V, which has no `pos`, and 0 elsewhere.
     #[must_use]
     pub fn bit_position(&self, field: EntityId) -> u32 {
-        let entity = &self[field];
-        let Some(parent) = entity.parent.map(|parent| &self[parent]) else {
-            return entity.pos.unwrap_or(0).into();
-        };
-        match (entity.pos, &parent.kind) {
-            (Some(pos), _) => pos.into(),
-            (None, Kind::Tagged { tag_bits }) => (*tag_bits).into(),
-            (None, Kind::BitStruct) if self.packs_fields(parent) => {
-                let before = parent.children.iter().take_while(|&&id| id != field);
-                before.map(|&id| self.width(id)).fold(0, u32::saturating_add)
-            }
-            _ => 0,
-        }
+        self[field].place.position
     }
 
     /// Width of a field in bits.
     #[must_use]
     pub fn width(&self, field: EntityId) -> u32 {
-        let entity = &self[field];
-        let children = entity.children.iter();
-        match entity.kind {
-            Kind::Tagged { tag_bits } => {
-                u32::from(tag_bits) + children.map(|&id| self.width(id)).max().unwrap_or(0)
-            }
-            Kind::BitStruct => {
-                children.map(|&id| self.bit_position(id).saturating_add(self.width(id))).max().unwrap_or(0)
-            }
+        self[field].place.width
+    }
+
+    /// Computes the places of all fields, those below an entity before its own.
+    fn lay_out(&mut self) {
+        for id in self.entities().rev() {
+            self.lay_out_below(id);
+        }
+    }
+
+    /// Computes the positions of what is right below an entity, and its own width, from the widths below.
+    fn lay_out_below(&mut self, id: EntityId) {
+        let entity = &self[id];
+        let packs = entity.kind == Kind::BitStruct && self.packs_fields(entity);
+        let tag_bits = if let Kind::Tagged { tag_bits } = entity.kind { u32::from(tag_bits) } else { 0 };
+        let (mut packed, mut end, mut widest) = (0_u32, 0, 0);
+        let children = core::mem::take(&mut self.entities[id.0 as usize].children);
+        for &EntityId(child) in &children {
+            let child = &mut self.entities[child as usize];
+            let width = child.place.width;
+            child.place.position = child.pos.map_or(if packs { packed } else { tag_bits }, u32::from);
+            packed = packed.saturating_add(width);
+            end = end.max(child.place.position.saturating_add(width));
+            widest = widest.max(width);
+        }
+        let entity = &mut self.entities[id.0 as usize];
+        entity.children = children;
+        entity.place.width = match entity.kind {
+            Kind::Tagged { .. } => tag_bits.saturating_add(widest),
+            Kind::BitStruct => end,
             ref kind => kind.width().unwrap_or(0).into(),
+        };
+        if entity.parent.is_none() {
+            entity.place.position = entity.pos.unwrap_or(0).into();
         }
     }
 
