@@ -21,12 +21,7 @@ pub fn shuffle(data: &[u8], width: usize, planes: &mut [u8]) {
     let count = data.len() / width;
     match width {
         1 => planes.copy_from_slice(data),
-        2 => {
-            let (low, high) = planes.split_at_mut(count);
-            for ((element, low), high) in data.as_chunks::<2>().0.iter().zip(low).zip(high) {
-                [*low, *high] = *element;
-            }
-        }
+        2 => shuffle2(data, planes, count),
         4 => shuffle4(data, planes, count),
         8 => shuffle8(data, planes, count),
         _ => shuffle_any(data, width, planes, count, 0),
@@ -162,6 +157,24 @@ fn join8(planes: [&[u8]; 8], out: &mut [u8]) {
     }
     let done = out.len() / 8 / LANES * LANES;
     join_any(|p| planes[p], 8, done, out);
+}
+
+/// The four low bytes of the four pairs in a word, together.
+#[inline(always)]
+fn low_bytes(word: u64) -> u64 {
+    let pairs = word & BYTES;
+    let fours = (pairs | pairs >> 8) & QUARTERS;
+    (fours | fours >> 16) & HALVES
+}
+
+fn shuffle2(data: &[u8], planes: &mut [u8], count: usize) {
+    let [low, high] = split_mut::<2>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
+    for ((group, low), high) in data.as_chunks::<{ 2 * LANES }>().0.iter().zip(low).zip(high) {
+        let (first, second) = (word(group, 0), word(group, 8));
+        *low = (low_bytes(first) | low_bytes(second) << 32).to_le_bytes();
+        *high = (low_bytes(first >> 8) | low_bytes(second >> 8) << 32).to_le_bytes();
+    }
+    shuffle_any(data, 2, planes, count, count - count % LANES);
 }
 
 fn shuffle4(data: &[u8], planes: &mut [u8], count: usize) {
