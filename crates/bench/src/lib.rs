@@ -79,4 +79,5 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
+pub mod izs;
 pub mod tsfile;
