@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tripoint: {}: {error:#}", path.display());
+            output::complain(&format!("{}: {error:#}", path.display()));
             Outcome::Failed.into()
         }
     }
@@ -83,7 +83,7 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
                 Ok(writeln!(out, "{}: {}", text("severity"), text("message"))?)
             })?;
             if outcome == Outcome::Done {
-                eprintln!("tripoint: {}: all of it can be read", command.file().display());
+                output::complain(&format!("{}: all of it can be read", command.file().display()));
             }
             Ok(outcome)
         }

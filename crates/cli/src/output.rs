@@ -92,13 +92,25 @@ pub(crate) fn plain(value: &Value) -> String {
 pub(crate) fn printable(text: &str) -> String {
     let steers = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{61c}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
+}
+
+/// Characters of a message that are shown: a file can hold a name of many megabytes.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// Writes a line to stderr. That stderr is closed or full changes nothing in what else is done.
+pub(crate) fn complain(message: &str) {
+    let mut shown = printable(&message.chars().take(LONGEST_MESSAGE).collect::<String>());
+    if message.chars().nth(LONGEST_MESSAGE).is_some() {
+        shown.push_str(" ...");
+    }
+    let _ = writeln!(std::io::stderr(), "tripoint: {shown}");
 }
 
 /// Columns that a text takes in a terminal.

@@ -5,7 +5,8 @@ mod common;
 use common::{Sink, SinkFull};
 use firmware_writer::State;
 use firmware_writer::{
-    Entity, Error, Memory, RecordError, Recording, Rle, Schema, SchemaError, Store, Stream,
+    Attribute, Dialect, Entity, Error, Memory, RecordError, Recording, Rle, Schema, SchemaError, Store,
+    Stream,
 };
 
 const FAST: Stream<u8> = Stream::new(0);
@@ -191,4 +192,55 @@ fn a_future_dropped_half_way_poisons() {
     }
     let again = pollster::block_on(recording.push_async(FAST, &[1]));
     assert_eq!(refused(again), RecordError::Poisoned);
+}
+
+/// What the constructor of schemas says of `root`.
+fn mistake(root: Entity<'_>) -> Option<SchemaError> {
+    Schema::try_new(root, Dialect::Spec).err()
+}
+
+#[test]
+fn a_schema_that_no_reader_would_take_is_a_mistake() {
+    const WORD: Stream<u16> = Stream::new(0);
+    const LONG: Stream<u64> = Stream::new(0);
+    let word = Entity::int(16).data(WORD.def());
+    let block = |elements| mistake(Entity::int(16).data(WORD.block(elements).def()));
+    assert_eq!(block(1 << 25), None);
+    for elements in [0, 1, 2048, 5000, 1 << 26] {
+        assert_eq!(block(elements), Some(SchemaError::BlockSize { stream: 0 }));
+    }
+    for elements in [1, 4095, u32::MAX] {
+        let staged = Entity::timestamp().data(LONG.staged(elements).def());
+        assert_eq!(mistake(staged), Some(SchemaError::StageSize { stream: 0 }));
+    }
+    assert_eq!(mistake(Entity::tuple(&[], &word)), Some(SchemaError::NoElements));
+    assert_eq!(mistake(Entity::fixed_array(0, &word)), Some(SchemaError::NoElements));
+    assert_eq!(mistake(Entity::tuple(&["x", "x"], &word)), Some(SchemaError::DuplicateName));
+    assert_eq!(mistake(Entity::timestamp().data(WORD.def())), Some(SchemaError::FieldOutsideElement));
+    assert_eq!(mistake(Entity::int(10).at(7).data(WORD.def())), Some(SchemaError::FieldOutsideElement));
+    assert_eq!(mistake(Entity::int(0).data(WORD.def())), Some(SchemaError::FieldOutsideElement));
+    assert_eq!(mistake(Entity::bit_struct(&[]).at(3).data(WORD.def())), Some(SchemaError::NotAField));
+    assert_eq!(mistake(Entity::int(8)), Some(SchemaError::MissingData));
+    assert_eq!(mistake(Entity::group(&[]).data(WORD.def())), Some(SchemaError::UnexpectedData));
+    let names = Entity::enumeration(1, &["a", "b", "c"]).data(WORD.def());
+    assert_eq!(mistake(names), Some(SchemaError::TooManyValues));
+    let reserved = word.attributes(&[("data", Attribute::Bool(true))]);
+    assert_eq!(mistake(reserved), Some(SchemaError::ReservedAttribute));
+    let keys = [("k", Attribute::real(1)), ("k", Attribute::real(2))];
+    let twice = [("a", Attribute::Object(&keys))];
+    assert_eq!(mistake(word.attributes(&twice)), Some(SchemaError::DuplicateName));
+
+    fn nested(value: Attribute<'_>, levels: u32, check: &mut dyn FnMut(Attribute<'_>)) {
+        match levels {
+            0 => check(value),
+            _ => nested(Attribute::Array(&[value]), levels - 1, check),
+        }
+    }
+    let deep = |levels, expected| {
+        nested(Attribute::Bool(true), levels, &mut |value| {
+            assert_eq!(mistake(word.attributes(&[("a", value)])), expected);
+        });
+    };
+    deep(10, None);
+    deep(100, Some(SchemaError::TooDeep));
 }

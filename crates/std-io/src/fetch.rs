@@ -1,6 +1,6 @@
 //! Where ranges of bytes come from.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 
@@ -40,14 +40,20 @@ impl FileRanges {
     /// When the length cannot be had, or it is not a file in which one can seek.
     pub fn new(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
-        }
-        if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::NotSeekable, "is not a regular file"));
-        }
+        check_seekable(&metadata)?;
         Ok(Self { len: metadata.len(), file })
     }
+}
+
+/// Checks that it is a file in which one can seek.
+pub(crate) fn check_seekable(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::NotSeekable, "is not a regular file"));
+    }
+    Ok(())
 }
 
 impl Fetch for FileRanges {

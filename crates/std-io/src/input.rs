@@ -1,7 +1,7 @@
 //! The driver of sans-IO readers: gives them the bytes that they ask for.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -11,7 +11,7 @@ use core_codec::source::{Poll, Source, Stop, check_range};
 use memmap2::Mmap;
 
 use crate::error::Error;
-use crate::fetch::{Fetch, FileRanges};
+use crate::fetch::{Fetch, FileRanges, check_seekable};
 use crate::map;
 use crate::segments::{Segments, coalesce};
 
@@ -65,6 +65,8 @@ impl Input {
     /// When it cannot be opened, or is not a regular file.
     pub fn open(path: impl AsRef<Path>, access: Access) -> io::Result<Self> {
         let ranges = |file| FileRanges::new(file).map(Self::fetching);
+        // Before it is opened: opening a pipe waits for its writer.
+        check_seekable(&fs::metadata(&path)?)?;
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         // An empty file cannot be mapped.

@@ -30,7 +30,7 @@ pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) ->
 fn outcome<T: std::fmt::Display>(left_out: impl Iterator<Item = T>) -> Outcome {
     let mut outcome = Outcome::Done;
     for reason in left_out {
-        eprintln!("tripoint: left out: {reason}");
+        output::complain(&format!("left out: {reason}"));
         outcome = Outcome::LeftOut;
     }
     outcome

@@ -89,7 +89,7 @@ impl Builder<'_> {
             }
         };
         let mut kind = Kind::take(&mut members);
-        let pos = take_pos(&kind, &mut members);
+        let pos = take_pos(&mut kind, &mut members);
         let data = self.add_data(id, &kind, place.in_element, &mut members);
         self.entity_mut(id).data = data;
         if let Some(summaries) = members.take("summaries") {
@@ -277,9 +277,13 @@ fn make_opaque(kind: &mut Kind, reason: String) {
     }
 }
 
-/// `pos` belongs to fields; elsewhere it is an attribute like any other.
-fn take_pos(kind: &Kind, members: &mut Object) -> Option<u8> {
-    let pos = members.get("pos").and_then(Value::as_u64).filter(|pos| kind.is_field() && *pos < 64)?;
+/// `pos` belongs to fields; elsewhere it is an attribute like any other. A field that is nowhere is not understood.
+fn take_pos(kind: &mut Kind, members: &mut Object) -> Option<u8> {
+    let pos = members.get("pos").filter(|_| kind.is_field())?;
+    let Some(bit) = pos.as_u64().filter(|pos| *pos < 64) else {
+        make_opaque(kind, format!("`pos`: expected 0 to 63, found {}", brief(pos)));
+        return None;
+    };
     members.take("pos");
-    Some(pos as u8)
+    Some(bit as u8)
 }

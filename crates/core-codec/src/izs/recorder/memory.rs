@@ -20,7 +20,7 @@ pub enum State {
     Empty,
     /// A recording without an end: [`finish`](super::Recorder::finish) has not been called.
     Unfinished,
-    /// A complete file.
+    /// A complete file has been given out, to its last byte; whether it is safe is the sink's to say.
     Finished,
     /// A call was given up half-way. The file ends with what had been written by then.
     Poisoned,
@@ -180,6 +180,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
 
     /// Takes up the streams of `schema`.
     pub(super) fn reset(&mut self, schema: &Schema<'_>) -> Result<(), SchemaError> {
+        self.state = State::Empty;
         self.streams = [StreamState::UNUSED; STREAMS];
         self.log.clear();
         self.wire = Wire::Free;
@@ -230,9 +231,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
     /// Checks that the log has room for all blocks that must still be written, were the recording finished after
     /// `count` more elements of `stream`.
     fn admit_to_log(&self, stream: u8, count: u64) -> Result<(), RecordError> {
-        if self.is_regular() {
-            return Ok(());
-        }
+        let is_regular = self.is_regular();
         let gap = if G::MAX == 0 { 0 } else { entry_len(u64::from(G::MAX), Self::OWNER_BITS) };
         let mut needed = 0u64;
         for state in &self.streams {
@@ -245,7 +244,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
                 return Err(RecordError::LogFull);
             }
         }
-        if needed > self.log.free() as u64 { Err(RecordError::LogFull) } else { Ok(()) }
+        if needed > self.log.free() as u64 && !is_regular { Err(RecordError::LogFull) } else { Ok(()) }
     }
 
     /// The next piece of the blocks, possibly empty; `None`, and out of danger, when all input is taken and

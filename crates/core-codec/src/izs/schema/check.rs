@@ -2,15 +2,16 @@
 
 use core::fmt;
 
-use super::{Attribute, Entity, Kind, MAX_BLOCK_BYTES, MAX_DEPTH, MIN_BLOCK, StreamDef};
+use super::{Attribute, Entity, Kind, MAX_BLOCK_BYTES, MAX_DEPTH, MAX_STAGE_BYTES, MIN_BLOCK, StreamDef};
 
 impl StreamDef {
     pub(super) const fn check(&self) -> Result<(), SchemaError> {
         if !self.block.is_power_of_two() || self.block < MIN_BLOCK || self.block_bytes() > MAX_BLOCK_BYTES {
             return Err(SchemaError::BlockSize { stream: self.id });
         }
-        if self.staged != 0 && self.staged < self.block {
-            return Err(SchemaError::StageShorterThanBlock { stream: self.id });
+        let stage_fits = self.staged >= self.block && self.staged_bytes() <= MAX_STAGE_BYTES;
+        if self.staged != 0 && !stage_fits {
+            return Err(SchemaError::StageSize { stream: self.id });
         }
         Ok(())
     }
@@ -23,9 +24,9 @@ impl Entity<'_> {
             Kind::Bits { bits } | Kind::Int { bits } | Kind::Signed { bits } | Kind::Enum { bits, .. } => {
                 Some(bits)
             }
-            Kind::Character | Kind::Timestamp => Some(8),
+            Kind::Character => Some(8),
             Kind::Float32 => Some(32),
-            Kind::Float64 => Some(64),
+            Kind::Timestamp | Kind::Float64 => Some(64),
             Kind::Group { .. }
             | Kind::BitStruct { .. }
             | Kind::Tuple { .. }
@@ -46,6 +47,9 @@ impl Entity<'_> {
         {
             return Err(error);
         }
+        if self.pos != 0 && self.field_bits().is_none() {
+            return Err(SchemaError::NotAField);
+        }
         match self.kind {
             Kind::Group { children } => {
                 if self.data.is_some() {
@@ -57,9 +61,21 @@ impl Entity<'_> {
                 Some(stream) => check_packed(children, stream.element.size() * 8),
                 None => Err(SchemaError::MissingData),
             },
-            Kind::Tuple { child, .. } | Kind::FixedArray { child, .. } => {
+            Kind::Tuple { fields, child } => {
                 if self.data.is_some() {
                     return Err(SchemaError::UnexpectedData);
+                }
+                if let Err(error) = check_fields(fields) {
+                    return Err(error);
+                }
+                child.check(depth - 1)
+            }
+            Kind::FixedArray { elements, child } => {
+                if self.data.is_some() {
+                    return Err(SchemaError::UnexpectedData);
+                }
+                if elements == 0 {
+                    return Err(SchemaError::NoElements);
                 }
                 child.check(depth - 1)
             }
@@ -78,6 +94,12 @@ impl Entity<'_> {
 
     /// Checks that the field lies inside an element of `width` bits.
     const fn check_field(&self, width: u8) -> Result<(), SchemaError> {
+        if let Kind::Enum { bits, values } = self.kind
+            && bits < 32
+            && values.len() > 1 << bits
+        {
+            return Err(SchemaError::TooManyValues);
+        }
         match self.field_bits() {
             Some(bits) if bits >= 1 && bits <= 64 && self.pos <= 64 && self.pos + bits <= width => Ok(()),
             Some(_) => Err(SchemaError::FieldOutsideElement),
@@ -143,7 +165,57 @@ const fn check_attributes(attributes: &[(&str, Attribute<'_>)]) -> Result<(), Sc
         }
         i += 1;
     }
-    check_unique(attributes)
+    check_named_values(attributes, MAX_DEPTH)
+}
+
+const fn check_named_values(values: &[(&str, Attribute<'_>)], depth: u8) -> Result<(), SchemaError> {
+    let mut i = 0;
+    while i < values.len() {
+        if let Err(error) = check_value(&values[i].1, depth) {
+            return Err(error);
+        }
+        i += 1;
+    }
+    check_unique(values)
+}
+
+const fn check_value(value: &Attribute<'_>, depth: u8) -> Result<(), SchemaError> {
+    if depth == 0 {
+        return Err(SchemaError::TooDeep);
+    }
+    match *value {
+        Attribute::Object(values) => check_named_values(values, depth - 1),
+        Attribute::Array(values) => {
+            let mut i = 0;
+            while i < values.len() {
+                if let Err(error) = check_value(&values[i], depth - 1) {
+                    return Err(error);
+                }
+                i += 1;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names of a tuple: at least one, each once.
+const fn check_fields(names: &[&str]) -> Result<(), SchemaError> {
+    if names.is_empty() {
+        return Err(SchemaError::NoElements);
+    }
+    let mut i = 0;
+    while i < names.len() {
+        let mut k = 0;
+        while k < i {
+            if equal(names[i], names[k]) {
+                return Err(SchemaError::DuplicateName);
+            }
+            k += 1;
+        }
+        i += 1;
+    }
+    Ok(())
 }
 
 const fn check_unique<V>(named: &[(&str, V)]) -> Result<(), SchemaError> {
@@ -224,8 +296,8 @@ pub enum SchemaError {
         /// The stream.
         stream: u8,
     },
-    /// A staging buffer that holds less than a block.
-    StageShorterThanBlock {
+    /// A staging buffer that holds less than a block, or more than [`MAX_STAGE_BYTES`].
+    StageSize {
         /// The stream.
         stream: u8,
     },
@@ -235,11 +307,15 @@ pub enum SchemaError {
     UnexpectedData,
     /// A field of no bit, or one that reaches past the end of its element.
     FieldOutsideElement,
-    /// A collection inside a `bit_struct`.
+    /// A collection inside a `bit_struct`, or one that is placed [`at`](Entity::at) a bit.
     NotAField,
+    /// A tuple or a fixed array of nothing.
+    NoElements,
+    /// An enum with more names than its bits can tell apart.
+    TooManyValues,
     /// An attribute with the name of a key that has a meaning of its own.
     ReservedAttribute,
-    /// Two children or two attributes of one name.
+    /// Two children, attributes or fields of one name.
     DuplicateName,
     /// Something that dialect V cannot say: a field that does not start where the one before it ends.
     NotInDialect,
@@ -260,15 +336,18 @@ impl fmt::Display for SchemaError {
                 f,
                 "block of stream {stream}: expected a power of two from {MIN_BLOCK} elements to {MAX_BLOCK_BYTES} bytes"
             ),
-            Self::StageShorterThanBlock { stream } => {
-                write!(f, "the staging buffer of stream {stream} holds less than a block")
-            }
+            Self::StageSize { stream } => write!(
+                f,
+                "staging buffer of stream {stream}: expected a block or more, and {MAX_STAGE_BYTES} bytes or less"
+            ),
             Self::MissingData => f.write_str("an entity without its stream"),
             Self::UnexpectedData => f.write_str("a stream on an entity that has none of its own"),
             Self::FieldOutsideElement => f.write_str("a field reaches past the end of its element"),
-            Self::NotAField => f.write_str("a collection inside a bit_struct"),
+            Self::NotAField => f.write_str("a collection where only a field can be"),
+            Self::NoElements => f.write_str("a tuple or a fixed array of nothing"),
+            Self::TooManyValues => f.write_str("an enum with more names than its bits can tell apart"),
             Self::ReservedAttribute => f.write_str("an attribute with a reserved name"),
-            Self::DuplicateName => f.write_str("two children or attributes of one name"),
+            Self::DuplicateName => f.write_str("two children, attributes or fields of one name"),
             Self::NotInDialect => {
                 f.write_str("dialect V needs the fields of a bit_struct in order, without gaps")
             }

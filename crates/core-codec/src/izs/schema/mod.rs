@@ -32,8 +32,11 @@ use super::raw::{Compression, Dialect, Element, Sample};
 /// Fewest elements in a block (specification, "Schema").
 pub const MIN_BLOCK: u32 = 4096;
 
-/// Most bytes in a block of the one-pass writer, so that a stored size always fits the 32 bits of the index.
-pub const MAX_BLOCK_BYTES: u64 = 1 << 30;
+/// Most bytes in a block of the one-pass writer: what readers take with their default limits.
+pub const MAX_BLOCK_BYTES: u64 = 1 << 26;
+
+/// Most bytes of a staging buffer.
+pub const MAX_STAGE_BYTES: u64 = 1 << 31;
 
 /// Deepest nesting of a declared schema.
 pub const MAX_DEPTH: u8 = 16;
@@ -264,7 +267,7 @@ impl<'a> Entity<'a> {
         Self::new(Kind::Character)
     }
 
-    /// A time in ticks of `time:rate`.
+    /// A time in ticks of `time:rate`, in a `u64` stream.
     #[must_use]
     pub const fn timestamp() -> Self {
         Self::new(Kind::Timestamp)
