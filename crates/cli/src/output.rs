@@ -110,7 +110,7 @@ pub(crate) fn complain(message: &str) {
     if message.chars().nth(LONGEST_MESSAGE).is_some() {
         shown.push_str(" ...");
     }
-    let _ = writeln!(std::io::stderr(), "tripoint: {shown}");
+    let _ = writeln!(io::stderr(), "tripoint: {shown}");
 }
 
 /// Columns that a text takes in a terminal.
