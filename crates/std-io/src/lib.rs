@@ -30,7 +30,7 @@ pub use fetch::{Fetch, FileRanges};
 pub use http::HttpOptions;
 pub use input::{Access, Input};
 pub use izs::{
-    AppendedFile, Basis, Event, Extent, Finding, IzsAppend, IzsFile, IzsStream, IzsWriter, Overview,
+    AppendedFile, Basis, Budget, Event, Extent, Finding, IzsAppend, IzsFile, IzsStream, IzsWriter, Overview,
     Severity, Trace, WriteOptions, numbers,
 };
 pub use output::OutputFile;

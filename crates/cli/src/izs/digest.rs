@@ -2,7 +2,7 @@
 
 use core_codec::izs::model::StreamId;
 use sha2::{Digest, Sha256};
-use std_io::IzsFile;
+use std_io::{Budget, IzsFile};
 
 use crate::document::Outcome;
 use crate::output::{Row, hex, row};
@@ -12,11 +12,12 @@ pub(super) fn emit(
     emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
+    let mut budget = file.budget();
     for id in file.schema().streams() {
         let mut line =
             row([("format", "izs".into()), ("stream", file.schema().stream_pointer(id).to_string().into())]);
         line.extend(described(file, id));
-        match hash(file, id) {
+        match hash(file, id, &mut budget) {
             Ok(sha256) => line.insert("sha256".into(), sha256.into()),
             Err(error) => {
                 outcome = Outcome::Failed;
@@ -44,8 +45,9 @@ fn described(file: &IzsFile, id: StreamId) -> Row {
     }
 }
 
-fn hash(file: &IzsFile, id: StreamId) -> Result<String, std_io::Error> {
+fn hash(file: &IzsFile, id: StreamId, budget: &mut Budget) -> Result<String, std_io::Error> {
     let stream = file.stream(id)?;
+    budget.charge(&stream)?;
     let mut hash = Sha256::new();
     stream.for_each_part(0..stream.len(), |_, bytes| {
         hash.update(bytes);

@@ -1,6 +1,7 @@
 //! `.izs` files.
 
 mod append;
+mod budget;
 mod cache;
 mod overview;
 mod reduce;
@@ -11,6 +12,7 @@ mod views;
 mod writer;
 
 pub use append::{AppendedFile, IzsAppend};
+pub use budget::Budget;
 pub use overview::{Basis, Extent, Overview, Trace};
 pub use verify::{Finding, Severity};
 pub use views::Event;
@@ -233,7 +235,11 @@ impl<'a> IzsStream<'a> {
     }
 
     fn read_vec<T: bytemuck::Pod>(&self, elements: Range<u64>) -> Result<Vec<T>, Error> {
-        self.reader.blocks_of(&elements)?;
+        let blocks = self.reader.blocks_of(&elements)?;
+        if !blocks.is_empty() {
+            // No block is longer than the first.
+            self.reader.block_bytes(blocks.start)?;
+        }
         let width = u64::from(self.descriptor().element.size());
         let bytes = (elements.end - elements.start).saturating_mul(width);
         let bytes = limits::check("bytes of a read", bytes, self.file.limits.item_bytes)

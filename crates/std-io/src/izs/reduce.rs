@@ -42,35 +42,30 @@ impl Reduce {
         if matches!(self, Self::First | Self::Last) { 1 } else { 2 }
     }
 
-    /// The group of several elements, or of the groups of a level below.
-    ///
-    /// `below` are single elements, where each stands for both values of its group, or whole groups.
-    pub(super) fn group(self, below: &[(u64, u64)]) -> (u64, u64) {
-        let pick = |better: fn(f64, f64) -> bool, value: fn(u64) -> f64, side: fn(&(u64, u64)) -> u64| {
-            let numbers = below.iter().map(side).filter(|&bits| !value(bits).is_nan());
-            let best =
-                numbers.reduce(|best, bits| if better(value(bits), value(best)) { bits } else { best });
-            best.unwrap_or_else(|| below.first().map_or(0, side))
+    /// The group of `left`, then `right`. A single element stands for both values of its group.
+    pub(super) fn join(self, left: (u64, u64), right: (u64, u64)) -> (u64, u64) {
+        // NaN gives way to any other value.
+        let pick = |value: fn(u64) -> f64, better: fn(f64, f64) -> bool, left, right| {
+            let (a, b) = (value(left), value(right));
+            if better(b, a) || (a.is_nan() && !b.is_nan()) { right } else { left }
         };
-        let low = |pair: &(u64, u64)| pair.0;
-        let high = |pair: &(u64, u64)| pair.1;
-        let extent = |value| (pick(|a, b| a < b, value, low), pick(|a, b| a > b, value, high));
+        let extent =
+            |value| (pick(value, |b, a| b < a, left.0, right.0), pick(value, |b, a| b > a, left.1, right.1));
         match self {
-            Self::AndOr => below.iter().fold((u64::MAX, 0), |all, pair| (all.0 & pair.0, all.1 | pair.1)),
-            Self::Unsigned => {
-                below.iter().fold((u64::MAX, 0), |all, pair| (all.0.min(pair.0), all.1.max(pair.1)))
-            }
+            Self::AndOr => (left.0 & right.0, left.1 | right.1),
+            Self::Unsigned => (left.0.min(right.0), left.1.max(right.1)),
             Self::Signed(element) => {
                 // Shifted to the top, they compare as they should, and shift back to the same bits.
                 let shift = 64 - 8 * u32::from(element.size());
-                let low = below.iter().map(|pair| (pair.0 << shift) as i64).min().unwrap_or(0);
-                let high = below.iter().map(|pair| (pair.1 << shift) as i64).max().unwrap_or(0);
+                let top = |bits: u64| (bits << shift) as i64;
+                let low = top(left.0).min(top(right.0));
+                let high = top(left.1).max(top(right.1));
                 ((low as u64) >> shift, (high as u64) >> shift)
             }
             Self::Single => extent(|bits| f32::from_bits(bits as u32).into()),
             Self::Double => extent(f64::from_bits),
-            Self::First => below.first().copied().unwrap_or_default(),
-            Self::Last => below.last().copied().unwrap_or_default(),
+            Self::First => left,
+            Self::Last => right,
         }
     }
 
@@ -97,16 +92,17 @@ mod tests {
 
     #[test]
     fn groups() {
-        let below = [(0b0110, 0b0110), (0b0011, 0b0011)];
-        assert_eq!(Reduce::AndOr.group(&below), (0b0010, 0b0111));
-        assert_eq!(Reduce::Unsigned.group(&below), (3, 6));
-        assert_eq!(Reduce::Signed(Element::U8).group(&[(0xff, 0xff), (1, 1)]), (0xff, 1));
-        assert_eq!(Reduce::First.group(&below), below[0]);
-        assert_eq!(Reduce::Last.group(&below), below[1]);
+        let (left, right) = ((0b0110, 0b0110), (0b0011, 0b0011));
+        assert_eq!(Reduce::AndOr.join(left, right), (0b0010, 0b0111));
+        assert_eq!(Reduce::Unsigned.join(left, right), (3, 6));
+        assert_eq!(Reduce::Signed(Element::U8).join((0xff, 0xff), (1, 1)), (0xff, 1));
+        assert_eq!(Reduce::First.join(left, right), left);
+        assert_eq!(Reduce::Last.join(left, right), right);
         let single = |value: f32| (u64::from(value.to_bits()), u64::from(value.to_bits()));
-        let (min, max) = Reduce::Single.group(&[single(f32::NAN), single(2.0), single(-1.0)]);
+        let join = |left, right| Reduce::Single.join(left, right);
+        let (min, max) = join(join(single(f32::NAN), single(2.0)), join(single(-1.0), single(f32::NAN)));
         assert_eq!((f32::from_bits(min as u32), f32::from_bits(max as u32)), (-1.0, 2.0));
-        let none = Reduce::Single.group(&[single(f32::NAN)]);
+        let none = join(single(f32::NAN), single(f32::NAN));
         assert!(Reduce::Single.same(Element::U32, none, single(f32::NAN)));
     }
 }

@@ -6,7 +6,7 @@ use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary
 use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
 
 use super::reduce::Reduce;
-use super::{IzsFile, IzsStream, numbers};
+use super::{Budget, IzsFile, IzsStream, numbers};
 use crate::error::Error;
 
 /// The smallest block that the specification recommends, in elements.
@@ -42,16 +42,20 @@ impl IzsFile {
     /// Only when the file cannot be had any more; what is wrong in it is a finding.
     pub fn verify(&self, summaries: bool, report: Report) -> Result<(), Error> {
         self.verify_header(report)?;
+        let mut ends = self.budget();
         for entity in self.schema().entities() {
-            self.verify_entity(entity, report);
+            self.verify_entity(entity, report, &mut ends);
         }
+        let mut streams = self.budget();
         for id in self.schema().streams() {
-            self.verify_stream(id, report);
+            self.verify_stream(id, report, &mut streams);
         }
         if summaries {
+            // A level is read to be compared, and once more as what is below the next.
+            let mut budget = self.budget().times(2);
             for entity in self.schema().entities() {
                 for summary in self.schema()[entity].summaries() {
-                    self.verify_summary(entity, summary, report);
+                    self.verify_summary(entity, summary, report, &mut budget);
                 }
             }
         }
@@ -79,7 +83,7 @@ impl IzsFile {
         self.schema()[id].descriptor().ok()
     }
 
-    fn verify_entity(&self, id: EntityId, report: Report) {
+    fn verify_entity(&self, id: EntityId, report: Report, budget: &mut Budget) {
         let schema = self.schema();
         let entity = &schema[id];
         let pointer = || schema.entity_pointer(id).to_string();
@@ -106,14 +110,14 @@ impl IzsFile {
                 error(report, pointer, format!("the field ends at bit {end} of an element of {bits} bits"));
             }
         }
-        if let Err(message) = self.verify_lengths(id) {
+        if let Err(message) = self.verify_lengths(id, budget) {
             error(report, pointer(), message);
         }
     }
 
     /// Whether the lengths of the streams of an entity fit one another. Streams that cannot be read are told of
     /// elsewhere.
-    fn verify_lengths(&self, id: EntityId) -> Result<(), String> {
+    fn verify_lengths(&self, id: EntityId, budget: &mut Budget) -> Result<(), String> {
         let schema = self.schema();
         let entity = &schema[id];
         let child = entity.children().first().copied();
@@ -142,7 +146,7 @@ impl IzsFile {
                 }
             }
             Kind::VariableArray => match child.and_then(|child| self.rows(child).ok()) {
-                Some(length) => self.verify_ends(id, length),
+                Some(length) => self.verify_ends(id, length, budget),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -150,8 +154,12 @@ impl IzsFile {
     }
 
     /// Whether the end positions of a `variable_array` never go back, and end where the child does.
-    fn verify_ends(&self, id: EntityId, length: u64) -> Result<(), String> {
+    fn verify_ends(&self, id: EntityId, length: u64, budget: &mut Budget) -> Result<(), String> {
         let Some(Ok(stream)) = self.schema()[id].data().map(|data| self.stream(data)) else { return Ok(()) };
+        if budget.charge(&stream).is_err() {
+            // Told of with the stream.
+            return Ok(());
+        }
         let mut last = 0;
         let mut wrong = None;
         let element = stream.descriptor().element;
@@ -176,7 +184,7 @@ impl IzsFile {
         }
     }
 
-    fn verify_stream(&self, id: StreamId, report: Report) {
+    fn verify_stream(&self, id: StreamId, report: Report, budget: &mut Budget) {
         let pointer = || self.schema().stream_pointer(id).to_string();
         let stream = match self.stream(id) {
             Ok(stream) => stream,
@@ -198,7 +206,7 @@ impl IzsFile {
         for (name, _) in descriptor.other.iter() {
             warning(report, pointer(), format!("unknown member {name:?} of the stream descriptor"));
         }
-        if let Err(found) = self.verify_places(&stream, report) {
+        if let Err(found) = budget.charge(&stream).and_then(|()| self.verify_places(&stream, report)) {
             return error(report, pointer(), found.to_string());
         }
         let read = stream.for_each_part(0..stream.len(), |_, _| Ok::<_, Error>(()));
@@ -238,7 +246,7 @@ impl IzsFile {
         Ok(())
     }
 
-    fn verify_summary(&self, id: EntityId, summary: &Summary, report: Report) {
+    fn verify_summary(&self, id: EntityId, summary: &Summary, report: Report, budget: &mut Budget) {
         let schema = self.schema();
         let pointer = |level: usize| {
             let entity = schema.entity_pointer(id);
@@ -261,7 +269,7 @@ impl IzsFile {
         let mut below = (data, descriptor.end, 1u64 << base, 1);
         for (number, &level) in summary.levels.iter().enumerate() {
             let (source, groups_below, size, values_below) = below;
-            let Ok(level_stream) = self.stream(level) else { return };
+            let (Ok(source), Ok(level_stream)) = (self.stream(source), self.stream(level)) else { return };
             let expected = groups_below / size;
             let found = level_stream.len() / reduce.values();
             if found != expected || level_stream.len() % reduce.values() != 0 {
@@ -273,7 +281,10 @@ impl IzsFile {
                 let message = format!("{message}: the last is missing, as crate iguazu leaves it");
                 warning(report, pointer(number), message);
             }
-            match self.verify_level(reduce, source, values_below, size, &level_stream) {
+            if let Err(found) = budget.charge(&source).and_then(|()| budget.charge(&level_stream)) {
+                return error(report, pointer(number), found.to_string());
+            }
+            match first_difference(reduce, &source, values_below, size, &level_stream) {
                 Ok(None) => {}
                 Ok(Some(group)) => {
                     return error(
@@ -288,42 +299,68 @@ impl IzsFile {
             below = (level, found, 2, reduce.values());
         }
     }
+}
 
-    /// The first group of a level that is not what the groups (or elements) of `source` make it.
-    fn verify_level(
-        &self,
-        reduce: Reduce,
-        source: StreamId,
-        values_below: u64,
-        size: u64,
-        level: &IzsStream,
-    ) -> Result<Option<u64>, Error> {
-        const GROUPS: u64 = 1 << 14;
-        let source = self.stream(source)?;
-        let element = source.descriptor().element;
-        let pairs = |values: u64, bytes: &[u8]| -> Vec<(u64, u64)> {
-            let values = usize::try_from(values).unwrap_or(1);
-            let all: Vec<u64> = numbers(element, bytes).collect();
-            all.chunks_exact(values).map(|group| (group[0], group[values - 1])).collect()
-        };
-        let groups = (level.len() / reduce.values()).min(source.len() / values_below / size);
-        let most = (GROUPS / size).max(1);
-        let mut next = 0;
-        while next < groups {
-            let part = next..groups.min(next + most);
-            next = part.end;
-            let (below_start, below_end) = (part.start * size * values_below, part.end * size * values_below);
-            let below = pairs(values_below, &source.read_bytes(below_start..below_end)?);
-            let stored = level.read_bytes(part.start * reduce.values()..part.end * reduce.values())?;
-            let stored = pairs(reduce.values(), &stored);
-            let below = below.chunks(usize::try_from(size).unwrap_or(usize::MAX));
-            for ((number, below), &stored) in part.zip(below).zip(&stored) {
-                if !reduce.same(element, reduce.group(below), stored) {
-                    return Ok(Some(number));
-                }
-            }
+/// The first group of a level that is not what the groups (or elements) of `source` make it. Both are read once, a
+/// block at a time, however many of the one make a group of the other.
+fn first_difference(
+    reduce: Reduce,
+    source: &IzsStream,
+    values_below: u64,
+    size: u64,
+    level: &IzsStream,
+) -> Result<Option<u64>, Error> {
+    let element = source.descriptor().element;
+    let groups = (level.len() / reduce.values()).min(source.len() / values_below / size);
+    let (mut below, mut stored) = (Values::new(source), Values::new(level));
+    for number in 0..groups {
+        let mut group = below.group(values_below)?;
+        for _ in 1..size {
+            group = reduce.join(group, below.group(values_below)?);
         }
-        Ok(None)
+        if !reduce.same(element, group, stored.group(reduce.values())?) {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the elements of a stream one after the other, holding one block.
+struct Values<'a> {
+    stream: &'a IzsStream<'a>,
+    block: Vec<u8>,
+    /// Bytes of the block that have been read.
+    at: usize,
+    /// Number of the next block.
+    next: u64,
+}
+
+impl<'a> Values<'a> {
+    fn new(stream: &'a IzsStream<'a>) -> Self {
+        Self { stream, block: Vec::new(), at: 0, next: 0 }
+    }
+
+    /// The next group of one or two values; a single one stands for both.
+    fn group(&mut self, values: u64) -> Result<(u64, u64), Error> {
+        let first = self.value()?;
+        Ok((first, if values == 1 { first } else { self.value()? }))
+    }
+
+    fn value(&mut self) -> Result<u64, Error> {
+        if self.at == self.block.len() {
+            let Descriptor { block, end, .. } = *self.stream.descriptor();
+            let start = self.next.saturating_mul(block).min(end);
+            // Past the end this is an empty block, and the values are 0.
+            self.block = Vec::new();
+            self.block = self.stream.read_bytes(start..start.saturating_add(block).min(end))?;
+            (self.next, self.at) = (self.next + 1, 0);
+        }
+        let size = usize::from(self.stream.descriptor().element.size());
+        let bytes = self.block.get(self.at..self.at + size).unwrap_or_default();
+        self.at += bytes.len();
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        Ok(u64::from_le_bytes(wide))
     }
 }
 
