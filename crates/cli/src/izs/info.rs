@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use core_codec::izs::Dialect;
-use core_codec::izs::model::{EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
+use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
 use std_io::{Basis, IzsFile, Trace};
 
 use crate::human;
@@ -14,11 +14,18 @@ use crate::sparkline;
 /// Columns of a sketch.
 const WIDTH: u64 = 64;
 
-/// Bytes that all sketches together may decode.
-const BUDGET: u64 = 64 << 20;
+/// What all sketches together may cost, in decoded bytes; see [`IzsFile::overview`]. A file that decodes to
+/// [`SMALL`] is sketched from all its elements.
+const BUDGET: u64 = 72 << 20;
 
-/// Index entries that are added up to find the stored size of a stream.
-const MOST_ENTRIES: u64 = 1 << 20;
+/// Decoded bytes of a file of which all can be read.
+const SMALL: u64 = 64 << 20;
+
+/// What a sketch may cost when an equal part is not even this: enough for a few samples.
+const LEAST: u64 = 2 << 20;
+
+/// What an index entry costs that is added up to find the stored size of a stream.
+const ENTRY: u64 = 16;
 
 pub(super) fn json(file: &IzsFile) -> Row {
     let schema = file.schema();
@@ -66,7 +73,9 @@ pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<()> {
         schema.streams().len() - levels,
     )?;
     writeln!(out)?;
-    let mut printer = Printer { file, out, left: BUDGET, names: name_width(schema) };
+    let traces = schema.streams().len() - levels;
+    let fits = decoded_bytes(schema) <= SMALL;
+    let mut printer = Printer { file, out, left: BUDGET, traces, fits, names: name_width(schema) };
     printer.entity(schema.root(), 0)
 }
 
@@ -76,6 +85,17 @@ fn dialect(schema: &Schema) -> &'static str {
         Some(Dialect::V001) => "keys of iguazu 0.0.1",
         _ => "keys of the specification",
     }
+}
+
+/// Bytes of the elements of all entities, decoded.
+fn decoded_bytes(schema: &Schema) -> u64 {
+    let data = schema.streams().filter(|&id| schema[id].role() == Role::Data);
+    let descriptors = data.filter_map(|id| schema[id].descriptor().ok());
+    descriptors.map(bytes).fold(0, u64::saturating_add)
+}
+
+fn bytes(descriptor: &Descriptor) -> u64 {
+    descriptor.end.saturating_mul(descriptor.element.size().into())
 }
 
 /// Columns that names need, so that sketches line up.
@@ -88,8 +108,12 @@ fn name_width(schema: &Schema) -> usize {
 struct Printer<'a> {
     file: &'a IzsFile,
     out: &'a mut dyn Write,
-    /// Bytes that sketches may still decode.
+    /// What is left of the budget.
     left: u64,
+    /// Streams that are still to be sketched.
+    traces: usize,
+    /// The file is so small that nobody has to share.
+    fits: bool,
     names: usize,
 }
 
@@ -129,7 +153,7 @@ impl Printer<'_> {
         Ok(writeln!(self.out, "{name}{padding}  {text}")?)
     }
 
-    fn stream_facts(&self, entity: EntityId, id: StreamId) -> Vec<String> {
+    fn stream_facts(&mut self, entity: EntityId, id: StreamId) -> Vec<String> {
         let descriptor = match self.file.schema()[id].descriptor() {
             Ok(descriptor) => descriptor,
             Err(fault) => return vec![format!("stream not understood: {}", printable(&fault.reason))],
@@ -154,34 +178,49 @@ impl Printer<'_> {
     }
 
     /// Stored bytes of all blocks; none when there are too many to add up.
-    fn stored_bytes(&self, id: StreamId) -> Result<Option<u64>, std_io::Error> {
+    fn stored_bytes(&mut self, id: StreamId) -> Result<Option<u64>, std_io::Error> {
         let stream = self.file.stream(id)?;
         let entries = stream.descriptor().index_entries();
-        if entries > MOST_ENTRIES {
+        let cost = entries.saturating_mul(ENTRY);
+        // Most of the budget is for the sketches.
+        if cost > self.left / 4 {
             return Ok(None);
         }
+        self.left -= cost;
         let blocks = self.file.input().run(|source| stream.reader().blocks(source, 0..entries))?;
         Ok(Some(blocks.iter().map(|block| block.bytes.end - block.bytes.start).sum()))
+    }
+
+    /// What the next sketch may cost: an equal part of what is left, or all where that is enough for all.
+    fn share(&mut self) -> u64 {
+        let traces = self.traces.max(1) as u64;
+        self.traces = self.traces.saturating_sub(1);
+        if self.fits { self.left } else { (self.left / traces).max(LEAST.min(self.left)) }
     }
 
     /// One line for each field. What cannot be read is said, and does not stop the rest.
     fn sketch(&mut self, id: EntityId, data: StreamId, depth: usize) -> anyhow::Result<()> {
         let schema = self.file.schema();
         let indent = "  ".repeat(depth);
+        let share = self.share();
         let Ok(descriptor) = schema[data].descriptor() else { return Ok(()) };
         if descriptor.end == 0 || *schema[id].kind() == Kind::Null {
             return Ok(());
         }
         let width = descriptor.end.min(WIDTH) as usize;
-        let overview = match self.file.overview(id, 0..descriptor.end, width, self.left) {
+        let overview = match self.file.overview(id, 0..descriptor.end, width, share) {
             Ok(overview) => overview,
             Err(error) if self.file.stream(data).is_ok() => {
+                self.left = self.left.saturating_sub(share.min(bytes(descriptor)));
                 return Ok(writeln!(self.out, "{indent}{}", printable(&error.to_string()))?);
             }
             // Said with the facts of the stream.
             Err(_) => return Ok(()),
         };
-        self.left = self.left.saturating_sub(overview.decoded);
+        self.left = self.left.saturating_sub(overview.cost);
+        if overview.basis == Basis::Nothing {
+            return Ok(writeln!(self.out, "{indent}(not sketched)")?);
+        }
         for trace in &overview.traces {
             let name = if trace.entity == id { None } else { schema[trace.entity].name() };
             let name = format!("{indent}{}", printable(name.unwrap_or("")));

@@ -11,6 +11,12 @@ use crate::error::Error;
 /// Elements that stand for a column, where there are too many to read.
 const SAMPLE: u64 = 4096;
 
+/// What finding and starting to decode a block costs, in decoded bytes.
+const BLOCK: u64 = 64;
+
+/// What a column of a field takes, in bytes.
+const COLUMN: u64 = size_of::<Option<Extent>>() as u64;
+
 /// Bytes of data that are not worth looking for a summary.
 const SMALL: u64 = 256 << 10;
 
@@ -49,6 +55,8 @@ pub enum Basis {
     Summary(u64),
     /// From some elements of each column: extremes can be missed.
     Samples,
+    /// From nothing, since a single sample is over the budget.
+    Nothing,
 }
 
 /// The traces of an entity over a range of elements.
@@ -62,13 +70,15 @@ pub struct Overview {
     pub bounds: Vec<u64>,
     /// Where they come from.
     pub basis: Basis,
-    /// Bytes that had to be decoded.
-    pub decoded: u64,
+    /// What of the budget it took.
+    pub cost: u64,
 }
 
 impl IzsFile {
     /// Shows `elements` of an entity in `width` columns. Uses the coarsest summary level that is fine enough,
-    /// else all elements where that decodes at most `budget` bytes, else samples of the columns.
+    /// else all elements where that is within the budget, else samples of as many columns as are.
+    ///
+    /// The budget is in decoded bytes; an element counts once more for each further field of more than one bit.
     ///
     /// # Errors
     /// When the entity has no readable stream, the range passes its end, or a block is damaged.
@@ -81,34 +91,39 @@ impl IzsFile {
     ) -> Result<Overview, Error> {
         let (id, fields) = self.fields(entity)?;
         let stream = self.stream(id)?;
-        let numbers = stream.reader().blocks_of(&elements)?;
+        stream.reader().blocks_of(&elements)?;
+        let wide = fields.iter().filter(|field| field.width != 1).count() as u64;
+        let own_cost = (fields.len() as u64).saturating_mul(width as u64).saturating_mul(COLUMN);
+        let Some(affordable) = budget.checked_sub(own_cost) else {
+            return Ok(Columns::new(&[], elements, width).finish(Basis::Nothing, 0));
+        };
         let mut columns = Columns::new(&fields, elements.clone(), width);
         if width == 0 || elements.is_empty() {
-            return Ok(columns.finish(Basis::Data, 0));
+            return Ok(columns.finish(Basis::Data, own_cost));
         }
-        let data_cost = cost(&stream, &elements);
-        if data_cost > budget.min(SMALL)
+        let data_cost = cost(&stream, &elements, wide);
+        if data_cost > affordable.min(SMALL)
             && let Some((level, shift)) = self.level(id, &fields, elements.end - elements.start, width)
         {
-            let groups = groups_of(&level, shift, &elements);
-            if !groups.is_empty() && cost(&level, &(groups.start * 2..groups.end * 2)) <= budget {
+            let parts = Parts::new(&level, shift, &elements);
+            let parts_cost = parts.cost(&stream, &level, wide);
+            if !parts.pairs.is_empty() && parts_cost <= affordable {
                 columns.grain = shift;
-                let decoded = fold_level(&stream, &level, groups, shift, &mut columns)?;
-                return Ok(columns.finish(Basis::Summary(1 << shift), decoded));
+                fold_level(&stream, &level, parts, shift, &mut columns)?;
+                return Ok(columns.finish(Basis::Summary(1 << shift), own_cost + parts_cost));
             }
         }
         let element = stream.descriptor().element;
-        if data_cost <= budget {
+        if data_cost <= affordable {
             stream.for_each_part(elements, |range, bytes| {
                 columns.fold(range.start, element, bytes);
                 Ok::<_, Error>(())
             })?;
-            return Ok(columns.finish(Basis::Data, data_cost));
+            return Ok(columns.finish(Basis::Data, own_cost + data_cost));
         }
-        let blocks = (numbers.end - numbers.start).max(1);
-        let affordable = budget / (data_cost / blocks).max(1);
-        let decoded = self.sample(&stream, &mut columns, affordable)?;
-        Ok(columns.finish(Basis::Samples, decoded))
+        let spent = sample(&stream, &mut columns, wide, affordable)?;
+        let basis = if spent == 0 { Basis::Nothing } else { Basis::Samples };
+        Ok(columns.finish(basis, own_cost + spent))
     }
 
     /// One element of each of `width` columns of `elements`, with its index: that of a stream of timestamps tells
@@ -177,70 +192,95 @@ impl IzsFile {
         let usable = level.descriptor().element == element && level.descriptor().block.is_multiple_of(2);
         usable.then_some((level, shift))
     }
-
-    /// Folds the first elements of as many columns as can be afforded, at least one.
-    fn sample(&self, data: &IzsStream, columns: &mut Columns, affordable: u64) -> Result<u64, Error> {
-        let width = columns.width as u64;
-        let count = affordable.clamp(1, width);
-        let block = data.descriptor().block;
-        let mut decoded = 0;
-        for sample in 0..count {
-            let first = columns.first_of(sample * width / count);
-            let block_end = (first / block + 1).saturating_mul(block);
-            let next = columns.first_of(sample * width / count + 1).max(first.saturating_add(1));
-            let most = first.saturating_add(SAMPLE);
-            let part = first..next.min(block_end).min(most).min(columns.elements.end);
-            decoded += cost(data, &part);
-            data.for_each_part(part, |range, bytes| {
-                columns.fold(range.start, data.descriptor().element, bytes);
-                Ok::<_, Error>(())
-            })?;
-        }
-        Ok(decoded)
-    }
 }
 
-/// The groups of a level that stand for none but `elements`, as far as the level goes.
-fn groups_of(level: &IzsStream, shift: u32, elements: &Range<u64>) -> Range<u64> {
-    let covered = level.len() / 2;
-    let end = (elements.end >> shift).min(covered);
-    elements.start.div_ceil(1 << shift).min(end)..end
+/// Folds the first elements of as many columns as can be afforded; what that cost.
+fn sample(data: &IzsStream, columns: &mut Columns, wide: u64, affordable: u64) -> Result<u64, Error> {
+    let width = columns.width as u64;
+    let block = data.descriptor().block;
+    let part_of = |columns: &Columns, column: u64| {
+        let first = columns.first_of(column);
+        let block_end = (first / block + 1).saturating_mul(block);
+        let next = columns.first_of(column + 1).max(first.saturating_add(1));
+        first..next.min(block_end).min(first.saturating_add(SAMPLE)).min(columns.elements.end)
+    };
+    let most = cost(data, &part_of(columns, 0), wide).max(1);
+    let count = (affordable / most).min(width);
+    let mut spent = 0;
+    for sample in 0..count {
+        let part = part_of(columns, sample * width / count);
+        let cost = cost(data, &part, wide);
+        if cost > affordable - spent {
+            break;
+        }
+        spent += cost;
+        data.for_each_part(part, |range, bytes| {
+            columns.fold(range.start, data.descriptor().element, bytes);
+            Ok::<_, Error>(())
+        })?;
+    }
+    Ok(spent)
+}
+
+/// What elements are read from when a level stands for most of them.
+struct Parts {
+    /// Values of the level.
+    pairs: Range<u64>,
+    /// Elements before the first whole group, and after the last.
+    edges: [Range<u64>; 2],
+}
+
+impl Parts {
+    /// The groups of a level that stand for none but `elements`, as far as the level goes.
+    fn new(level: &IzsStream, shift: u32, elements: &Range<u64>) -> Self {
+        let covered = level.len() / 2;
+        let end = (elements.end >> shift).min(covered);
+        let groups = elements.start.div_ceil(1 << shift).min(end)..end;
+        Self {
+            pairs: groups.start * 2..groups.end * 2,
+            edges: [elements.start..groups.start << shift, groups.end << shift..elements.end],
+        }
+    }
+
+    fn cost(&self, data: &IzsStream, level: &IzsStream, wide: u64) -> u64 {
+        let level = cost(level, &self.pairs, wide);
+        self.edges.iter().fold(level, |all, edge| all.saturating_add(cost(data, edge, wide)))
+    }
 }
 
 /// Folds the elements before the first whole group of a level, its groups, and the elements after the last.
 fn fold_level(
     data: &IzsStream,
     level: &IzsStream,
-    groups: Range<u64>,
+    parts: Parts,
     shift: u32,
     columns: &mut Columns,
-) -> Result<u64, Error> {
-    let elements = columns.elements.clone();
+) -> Result<(), Error> {
     let element = data.descriptor().element;
-    let pairs = groups.start * 2..groups.end * 2;
-    let mut decoded = cost(level, &pairs);
-    level.for_each_part(pairs, |range, bytes| {
+    level.for_each_part(parts.pairs, |range, bytes| {
         columns.fold_pairs(range.start, shift, element, bytes);
         Ok::<_, Error>(())
     })?;
-    for edge in [elements.start..groups.start << shift, groups.end << shift..elements.end] {
-        if !edge.is_empty() {
-            decoded += cost(data, &edge);
-            data.for_each_part(edge, |range, bytes| {
-                columns.fold(range.start, element, bytes);
-                Ok::<_, Error>(())
-            })?;
-        }
+    for edge in parts.edges.into_iter().filter(|edge| !edge.is_empty()) {
+        data.for_each_part(edge, |range, bytes| {
+            columns.fold(range.start, element, bytes);
+            Ok::<_, Error>(())
+        })?;
     }
-    Ok(decoded)
+    Ok(())
 }
 
-/// Bytes that reading `elements` decodes.
-fn cost(stream: &IzsStream, elements: &Range<u64>) -> u64 {
+/// What reading `elements` costs, and folding them into so many fields of more than one bit.
+fn cost(stream: &IzsStream, elements: &Range<u64>, wide: u64) -> u64 {
+    if elements.is_empty() {
+        return 0;
+    }
     let descriptor = stream.descriptor();
     let blocks = elements.end.div_ceil(descriptor.block) - elements.start / descriptor.block;
     let width = u64::from(descriptor.element.size());
-    descriptor.block.min(descriptor.end).saturating_mul(width).saturating_mul(blocks)
+    let block = descriptor.block.min(descriptor.end).saturating_mul(width).saturating_add(BLOCK);
+    let folded = (elements.end - elements.start).saturating_mul(width).saturating_mul(wide.saturating_sub(1));
+    block.saturating_mul(blocks).saturating_add(folded)
 }
 
 /// Whether a summary has what every field needs. `bit_and_or` is exact for single bits, `range` for numbers that
@@ -371,7 +411,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn finish(self, basis: Basis, decoded: u64) -> Overview {
+    fn finish(self, basis: Basis, cost: u64) -> Overview {
         let bounds = (0..=self.width as u64).map(|column| self.first_of(column)).collect();
         let traces = self.fields.iter().zip(self.extents).map(|(field, extents)| {
             let bit = |(and, or)| Extent { min: field.bits(and) as f64, max: field.bits(or) as f64 };
@@ -381,6 +421,6 @@ impl<'a> Columns<'a> {
             };
             Trace { entity: field.entity, columns }
         });
-        Overview { traces: traces.collect(), bounds, basis, decoded }
+        Overview { traces: traces.collect(), bounds, basis, cost }
     }
 }
