@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use core_codec::izs::model::{Role, Value};
+use core_codec::izs::Element;
+use core_codec::izs::model::{Kind, Role, SchemaBuilder, Value};
 use core_codec::{ErrorKind, Limits};
-use std_io::{Access, Basis, Error, Input, IzsFile, Severity};
+use std_io::{Access, Basis, Error, Input, IzsFile, IzsWriter, Severity, WriteOptions};
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs")
@@ -78,6 +79,25 @@ fn nested_values() {
     assert_eq!(values("tuple_complex_f32.izs", "", 1..2), [r#"{"re":0.99875027,"im":0.04997917}"#]);
     assert_eq!(values("v001/tagged_u16.izs", "", 0..1), [r#"{"none":null}"#]);
     assert_eq!(values("enum3_u8.izs", "", 2..4), ["\"idle\"", "\"data\""]);
+}
+
+/// A name that each row repeats counts for each.
+#[test]
+fn values_are_read_as_far_as_they_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    let values = ["V".repeat(1 << 20).into()].into();
+    let mut schema = SchemaBuilder::new(Kind::Record);
+    let state = schema.add(schema.root(), "state", Kind::Enum { bits: 8, values }).unwrap();
+    let stream = schema.stream(state, Element::U8).unwrap();
+    let mut writer =
+        IzsWriter::create(&path, schema.finish().unwrap(), &WriteOptions::default().threads(1)).unwrap();
+    writer.push(stream, &[0_u8; 4096]).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+    let file = IzsFile::open(&path).unwrap();
+    assert_eq!(file.values(file.schema().root(), 0..3).unwrap().len(), 3);
+    let Err(Error::Format(error)) = file.values(file.schema().root(), 0..4096) else { panic!("4 GiB read") };
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
 /// Whatever the level of a summary says, all elements say.

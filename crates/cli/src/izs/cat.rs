@@ -1,5 +1,6 @@
 //! The values of one item.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
@@ -164,6 +165,7 @@ fn rows(
     if format == CatFormat::Csv {
         csv_header(out, &names)?;
     }
+    let places = places(&names);
     let mut next = range.start;
     let mut most = ROWS;
     while next < range.end {
@@ -171,7 +173,7 @@ fn rows(
         match file.values(entity, part.clone()) {
             Ok(values) => {
                 next = part.end;
-                print_rows(part, &values, &names, format, out)?;
+                print_rows(part, &values, &places, format, out)?;
             }
             Err(Error::Format(error)) if most > 1 && matches!(error.kind(), ErrorKind::Limit { .. }) => {
                 most /= 8;
@@ -194,10 +196,20 @@ fn column_names(schema: &Schema, entity: EntityId) -> Vec<String> {
     }
 }
 
+/// Where in a row the value of each column is: an object has a name but once, in its first place.
+fn places(names: &[String]) -> Vec<usize> {
+    let mut first = HashMap::new();
+    let place = |name| {
+        let next = first.len();
+        *first.entry(name).or_insert(next)
+    };
+    names.iter().map(place).collect()
+}
+
 fn print_rows(
     rows: Range<u64>,
     values: &[Value],
-    names: &[String],
+    places: &[usize],
     format: CatFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -205,7 +217,7 @@ fn print_rows(
         if format == CatFormat::Ndjson {
             let mut line = output::row([("index", index.into())]);
             match value {
-                Value::Object(members) if !names.is_empty() => {
+                Value::Object(members) if !places.is_empty() => {
                     for (name, value) in members.iter() {
                         line.insert(name.to_owned(), serde_json::to_value(value)?);
                     }
@@ -219,9 +231,10 @@ fn print_rows(
         }
         write!(out, "{index}")?;
         match value {
-            Value::Object(members) if !names.is_empty() => {
-                for name in names {
-                    write!(out, ",{}", members.get(name).map_or_else(String::new, csv_value))?;
+            Value::Object(members) if !places.is_empty() => {
+                let cells: Vec<_> = members.iter().map(|(_, value)| value).collect();
+                for &place in places {
+                    write!(out, ",{}", cells.get(place).map_or_else(String::new, |value| csv_value(value)))?;
                 }
             }
             value => write!(out, ",{}", csv_value(value))?,

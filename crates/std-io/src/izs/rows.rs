@@ -3,13 +3,19 @@
 use std::ops::Range;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Object, Value};
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Value};
 
 use super::{IzsFile, numbers};
 use crate::error::Error;
 
-/// Inner elements that one read may hold at once.
-const MOST_INNER: u64 = 1 << 20;
+/// Bytes that the values of one read may take, names included.
+const MOST_BYTES: u64 = 128 << 20;
+
+/// Bytes that a value takes.
+const VALUE: u64 = size_of::<Value>() as u64;
+
+/// Bytes that a member of an object takes besides its value: the name's place and its allocation.
+const MEMBER: u64 = 32;
 
 impl IzsFile {
     /// How many elements an entity has.
@@ -60,60 +66,92 @@ impl IzsFile {
     /// | `union` | the number of the variant |
     ///
     /// # Errors
-    /// When the range passes the end, holds too many inner elements (1 Mi) at once, or a block is damaged.
+    /// When the range passes the end, holds too much at once (128 MiB, estimated), or a block is damaged.
     pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        self.values_within(entity, elements, &mut { MOST_BYTES })
+    }
+
+    /// `left` is what all values may still take.
+    fn values_within(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        left: &mut u64,
+    ) -> Result<Vec<Value>, Error> {
         let node = &self.schema()[entity];
         match node.kind() {
-            Kind::Group | Kind::Record => self.record_values(entity, elements),
+            Kind::Group | Kind::Record => self.record_values(entity, elements, left),
             Kind::Tuple { fields } => {
                 let names: Vec<_> = fields.iter().map(|(name, _)| name.clone()).collect();
-                let chunks = self.inner_chunks(entity, elements)?;
+                let chunks = self.inner_chunks(entity, elements, left)?;
                 let object = |values: Vec<Value>| names.iter().cloned().zip(values).collect();
                 Ok(chunks.into_iter().map(|values| Value::Object(object(values))).collect())
             }
             Kind::FixedArray { .. } => {
-                Ok(self.inner_chunks(entity, elements)?.into_iter().map(Value::Array).collect())
+                Ok(self.inner_chunks(entity, elements, left)?.into_iter().map(Value::Array).collect())
             }
-            Kind::VariableArray => self.variable_values(entity, elements),
-            _ => self.field_values(entity, elements),
+            Kind::VariableArray => self.variable_values(entity, elements, left),
+            _ => self.field_values(entity, elements, left),
         }
     }
 
-    fn record_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
-        let count = self.bounded(entity, elements.end.saturating_sub(elements.start))?;
-        let mut rows = vec![Object::default(); count];
+    fn record_values(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        left: &mut u64,
+    ) -> Result<Vec<Value>, Error> {
+        let count = self.charge_values(entity, &elements, left)?;
+        let mut columns = Vec::new();
         for &child in self.schema()[entity].children() {
             let name = self.schema()[child].name().unwrap_or_default();
-            for (row, value) in rows.iter_mut().zip(self.values(child, elements.clone())?) {
-                row.set(name, value);
-            }
+            columns.push((name, self.values_within(child, elements.clone(), left)?.into_iter()));
         }
-        Ok(rows.into_iter().map(Value::Object).collect())
+        let mut row = || {
+            let cells = columns.iter_mut().map(|(name, values)| ((*name).into(), values.next()));
+            cells.map(|(name, value)| (name, value.unwrap_or_default())).collect()
+        };
+        Ok((0..count).map(|_| Value::Object(row())).collect())
     }
 
     /// The child's elements in groups of the entity's size.
-    fn inner_chunks(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Vec<Value>>, Error> {
+    fn inner_chunks(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        left: &mut u64,
+    ) -> Result<Vec<Vec<Value>>, Error> {
         let (child, size) = self.inner(entity)?;
+        let count = self.charge_values(entity, &elements, left)?;
         let inner = elements.start.saturating_mul(size)..elements.end.saturating_mul(size);
-        let values = self.values(child, inner)?;
-        Ok(values.chunks(usize::try_from(size).unwrap_or(usize::MAX)).map(<[Value]>::to_vec).collect())
+        let mut values = self.values_within(child, inner, left)?.into_iter();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        Ok((0..count).map(|_| values.by_ref().take(size).collect()).collect())
     }
 
-    fn variable_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+    fn variable_values(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        left: &mut u64,
+    ) -> Result<Vec<Value>, Error> {
         let child = self.inner_entity(entity)?;
+        self.charge_values(entity, &elements, left)?;
         let ends = self.ends(entity, &elements)?;
         let start = ends.first().copied().unwrap_or(0);
         let inner = start..ends.last().copied().unwrap_or(start);
-        self.bounded(entity, inner.end - inner.start)?;
-        let places = ends.windows(2).map(|pair| (pair[0] - start) as usize..(pair[1] - start) as usize);
         if *self.schema()[child].kind() == Kind::Character {
+            // A byte that is not UTF-8 becomes three.
+            self.charge(entity, inner.end - inner.start, 4, left)?;
             let (stream, _) = self.fields(child)?;
             let bytes = self.stream(stream)?.read::<u8>(inner)?;
+            let places = ends.windows(2).map(|pair| (pair[0] - start) as usize..(pair[1] - start) as usize);
             let text = |place| String::from_utf8_lossy(&bytes[place]).into();
             return Ok(places.map(|place| Value::String(text(place))).collect());
         }
-        let values = self.values(child, inner)?;
-        Ok(places.map(|place| Value::Array(values[place].to_vec())).collect())
+        let mut values = self.values_within(child, inner, left)?.into_iter();
+        let lengths = ends.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        Ok(lengths.map(|length| Value::Array(values.by_ref().take(length).collect())).collect())
     }
 
     /// Where the element before the range ends in the child, then where each of the range does; checked never to
@@ -121,7 +159,6 @@ impl IzsFile {
     fn ends(&self, entity: EntityId, elements: &Range<u64>) -> Result<Vec<u64>, Error> {
         let (id, _) = self.fields(entity)?;
         let stream = self.stream(id)?;
-        self.bounded(entity, elements.end.saturating_sub(elements.start))?;
         let before = elements.start.saturating_sub(1);
         let mut ends = Vec::new();
         stream.for_each_part(before..elements.end.max(before), |_, bytes| {
@@ -141,10 +178,15 @@ impl IzsFile {
         Ok(ends)
     }
 
-    fn field_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+    fn field_values(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        left: &mut u64,
+    ) -> Result<Vec<Value>, Error> {
         let (id, fields) = self.fields(entity)?;
         let stream = self.stream(id)?;
-        self.bounded(entity, elements.end.saturating_sub(elements.start))?;
+        self.charge_values(entity, &elements, left)?;
         let mut values = Vec::new();
         stream.for_each_part(elements, |_, bytes| {
             let numbers = numbers(stream.descriptor().element, bytes);
@@ -205,9 +247,42 @@ impl IzsFile {
         inner.copied().ok_or_else(|| self.entity_error(entity, ErrorKind::NotFound("child")))
     }
 
-    fn bounded(&self, entity: EntityId, elements: u64) -> Result<usize, Error> {
-        core_codec::limits::check("elements at once", elements, MOST_INNER)
-            .map_err(|kind| self.entity_error(entity, kind))
+    fn charge_values(&self, entity: EntityId, elements: &Range<u64>, left: &mut u64) -> Result<usize, Error> {
+        let count = elements.end.saturating_sub(elements.start);
+        self.charge(entity, count, self.value_bytes(entity), left)
+    }
+
+    /// Takes what elements cost, of so many bytes each, from what is left; their number.
+    fn charge(&self, entity: EntityId, elements: u64, each: u64, left: &mut u64) -> Result<usize, Error> {
+        let cost = elements.saturating_mul(each);
+        let Some(rest) = left.checked_sub(cost) else {
+            let found = (MOST_BYTES - *left).saturating_add(cost);
+            let kind = ErrorKind::Limit { what: "bytes of values at once", limit: MOST_BYTES, found };
+            return Err(self.entity_error(entity, kind));
+        };
+        *left = rest;
+        Ok(usize::try_from(elements).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that an element takes at most, without those that are read for it from the entities below.
+    fn value_bytes(&self, entity: EntityId) -> u64 {
+        let node = &self.schema()[entity];
+        let name = |child: EntityId| self.schema()[child].name().map_or(0, str::len) as u64;
+        let children = node.children().iter().copied();
+        let more = match node.kind() {
+            Kind::Group | Kind::Record => children.map(|child| MEMBER + name(child)).sum(),
+            Kind::Tuple { fields } => fields.iter().map(|(name, _)| MEMBER + name.len() as u64).sum(),
+            // The fields of a `bit_struct` in another follow one another in the same object.
+            Kind::BitStruct => children
+                .map(|child| MEMBER + name(child) + self.value_bytes(child))
+                .fold(0, u64::saturating_add),
+            Kind::Tagged { .. } => {
+                children.map(|child| MEMBER + name(child) + self.value_bytes(child)).max().unwrap_or(0)
+            }
+            Kind::Enum { values, .. } => values.iter().map(|name| name.len()).max().unwrap_or(0) as u64,
+            _ => 0,
+        };
+        VALUE.saturating_add(more)
     }
 
     fn entity_error(&self, entity: EntityId, kind: ErrorKind) -> Error {
