@@ -27,6 +27,9 @@ pub(crate) fn json_line(out: &mut dyn Write, row: &Row) -> anyhow::Result<()> {
     Ok(writeln!(out)?)
 }
 
+/// Columns of the terminal that a column of a table takes at most; a cell that is longer moves what follows.
+const MOST_WIDTH: usize = 64;
+
 /// The columns of a table: rows are measured first, then printed, and never held.
 #[derive(Debug, Default)]
 pub(crate) struct Widths(Vec<Column>);
@@ -48,7 +51,7 @@ impl Widths {
                 self.0.len() - 1
             });
             let column = &mut self.0[place];
-            column.width = column.width.max(width(&plain(value)));
+            column.width = column.width.max(width(&plain(value)).min(MOST_WIDTH));
             column.numeric &= matches!(value, Value::Number(_) | Value::Null);
         }
     }

@@ -19,7 +19,8 @@ const CONTAINERS: [&str; 3] = ["children", "variants", "values"];
 
 /// Builds the tree. An entity takes several JSON values, so there may be a quarter as many as
 /// [`Limits::entries`]; and the JSON pointers of all entities together are no longer than
-/// [`Limits::metadata_bytes`], so that whoever lists them prints no more than that.
+/// [`Limits::metadata_bytes`], and the names that come with each stream no longer than four times that, so that
+/// whoever lists them prints but a few times as much.
 pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let Value::Object(mut other) = top else {
         return Err(Error::new("schema", ErrorKind::Invalid("expected a JSON object")));
@@ -27,7 +28,8 @@ pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let Some(root) = other.take("entity") else {
         return Err(Error::new("schema", ErrorKind::NotFound("member `entity`")));
     };
-    let mut builder = Builder { entities: Vec::new(), streams: Vec::new(), limits, pointer_bytes: 0 };
+    let mut builder =
+        Builder { entities: Vec::new(), streams: Vec::new(), limits, pointer_bytes: 0, stream_bytes: 0 };
     builder.add_entity(None, Link::Root, root, Place { in_element: false, pointer_len: 0 })?;
     let Builder { mut entities, mut streams, .. } = builder;
     entities.shrink_to_fit();
@@ -46,6 +48,8 @@ struct Builder<'a> {
     limits: &'a Limits,
     /// Length of the JSON pointers of all entities.
     pointer_bytes: u64,
+    /// Length of what a list of all streams repeats for each: its pointer and the name of the entity's type.
+    stream_bytes: u64,
 }
 
 /// Where an entity stands.
@@ -89,6 +93,7 @@ impl Builder<'_> {
             }
         };
         let mut kind = Kind::take(&mut members);
+        self.count_streams(place.pointer_len, &kind, &members)?;
         let pos = take_pos(&mut kind, &mut members);
         let data = self.add_data(id, &kind, place.in_element, &mut members);
         self.entity_mut(id).data = data;
@@ -106,6 +111,23 @@ impl Builder<'_> {
         let entities = self.entities.len() as u64 + 1;
         limits::check("entities", entities, self.limits.entries / 4)
             .and(limits::check("bytes of all names", self.pointer_bytes, self.limits.metadata_bytes))
+            .map_err(|kind| Error::new("schema", kind))?;
+        Ok(())
+    }
+
+    /// Counts the streams of an entity before they are built.
+    fn count_streams(&mut self, pointer_len: u64, kind: &Kind, members: &Object) -> Result<(), Error> {
+        let own = pointer_len + kind.name().len() as u64;
+        let summaries = members.get("summaries").and_then(Value::as_object);
+        let levels = summaries.into_iter().flat_map(Object::iter).map(|(key, summary)| {
+            let levels = match summary.as_object().and_then(|summary| summary.get("levels")) {
+                Some(Value::Array(levels)) => levels.len() as u64,
+                _ => 0,
+            };
+            levels.saturating_mul(own + key.len() as u64)
+        });
+        self.stream_bytes = levels.fold(self.stream_bytes.saturating_add(own), u64::saturating_add);
+        limits::check("bytes of all names", self.stream_bytes, self.limits.metadata_bytes.saturating_mul(4))
             .map_err(|kind| Error::new("schema", kind))?;
         Ok(())
     }

@@ -1,0 +1,106 @@
+//! Hostile `.izs` files, made byte by byte, and the command run on them in little memory.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// An unoptimised build on a busy machine gets longer.
+const MOST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+
+/// A Zstandard frame of blocks of at most 128 KiB; `block` gives the stored bytes of each and its type.
+fn frame(len: usize, block: impl Fn(usize, usize) -> (u8, Vec<u8>)) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3];
+    let mut at = 0;
+    loop {
+        let size = (len - at).min(128 << 10);
+        let (kind, stored) = block(at, size);
+        let last = at + size == len;
+        frame.extend(&((size as u32) << 3 | u32::from(kind) << 1 | u32::from(last)).to_le_bytes()[..3]);
+        frame.extend(stored);
+        at += size;
+        if last {
+            return frame;
+        }
+    }
+}
+
+/// A frame of so many zeros, one byte for each 128 KiB.
+pub(crate) fn zeros(len: usize) -> Vec<u8> {
+    frame(len, |_, _| (1, vec![0]))
+}
+
+/// A file that grows.
+#[derive(Clone)]
+pub(crate) struct File(Vec<u8>);
+
+impl File {
+    pub(crate) fn new() -> Self {
+        Self(vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed])
+    }
+
+    /// Stores the bytes once, and an index that names them `blocks` times: its offset and size.
+    pub(crate) fn blocks(&mut self, stored: &[u8], blocks: usize) -> (usize, usize) {
+        let parts = vec![(self.0.len() as u64, stored.len() as u32); blocks];
+        self.0.extend(stored);
+        self.index(&parts)
+    }
+
+    /// Stores each of `parts` as a block.
+    pub(crate) fn parts(&mut self, parts: &[&[u8]]) -> (usize, usize) {
+        let place = |part: &&[u8]| {
+            let start = self.0.len() as u64;
+            self.0.extend(*part);
+            (start, part.len() as u32)
+        };
+        let places: Vec<_> = parts.iter().map(place).collect();
+        self.index(&places)
+    }
+
+    fn index(&mut self, places: &[(u64, u32)]) -> (usize, usize) {
+        let start = self.0.len();
+        self.0.extend(places.iter().flat_map(|place| place.0.to_le_bytes()));
+        self.0.extend(places.iter().flat_map(|place| place.1.to_le_bytes()));
+        (start, places.len() * 12)
+    }
+
+    /// Ends the file with this schema, and runs the command on it in 160 MiB of address space.
+    pub(crate) fn run(mut self, schema: &str, arguments: &[&str]) -> Output {
+        let schema = frame(schema.len(), |at, size| (0, schema.as_bytes()[at..at + size].to_vec()));
+        self.0.extend(&schema);
+        self.0.extend((schema.len() as u32).to_le_bytes());
+        self.0.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.izs");
+        std::fs::write(&path, self.0).unwrap();
+        run(arguments, &path)
+    }
+}
+
+fn run(arguments: &[&str], file: &Path) -> Output {
+    let mut command = if cfg!(target_os = "linux") {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -v 163840 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_tripoint")]);
+        shell
+    } else {
+        Command::new(env!("CARGO_BIN_EXE_tripoint"))
+    };
+    let started = Instant::now();
+    let output = command.args(arguments).arg(file).output().unwrap();
+    let elapsed = started.elapsed();
+    assert!(elapsed < MOST, "{arguments:?}: {elapsed:?}");
+    output
+}
+
+/// A stream descriptor.
+pub(crate) fn data(element: &str, end: u64, block: u64, compress: &str, index: (usize, usize)) -> String {
+    let (offset, size) = index;
+    format!(
+        r#"{{"element":"{element}","end":{end},"block":{block},"compress":"{compress}","i_offset":{offset},"i_size":{size},"i_compress":"none"}}"#
+    )
+}
+
+/// What an [`Output`] says, and its exit code.
+pub(crate) fn said(output: Output) -> (String, Option<i32>) {
+    let text = [output.stdout, output.stderr].concat();
+    (String::from_utf8(text).unwrap(), output.status.code())
+}
