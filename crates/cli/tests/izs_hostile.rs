@@ -73,7 +73,7 @@ fn streams_share_what_may_be_decoded() {
 #[test]
 fn info_has_one_budget_for_all_sketches() {
     let mut file = File::new();
-    let elements = data("u8", 4 << 20, 4 << 20, "none", file.blocks(&vec![0; 4 << 20], 1));
+    let elements = data("u8", 80 << 20, 4 << 20, "none", file.blocks(&vec![0; 4 << 20], 20));
     let children: Vec<_> =
         (0..200).map(|i| format!(r#""{i}":{{"type":"int","bits":8,"data":{elements}}}"#)).collect();
     let schema = format!(r#"{{"entity":{{"type":"group","children":{{{}}}}}}}"#, children.join(","));
