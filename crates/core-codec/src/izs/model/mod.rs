@@ -23,6 +23,8 @@
 mod build;
 mod builder;
 mod descriptor;
+#[cfg(any(feature = "zstd", feature = "zstd-c"))]
+mod edit;
 mod emit;
 mod field;
 mod json;
@@ -56,13 +58,6 @@ pub struct EntityId(u32);
 /// Names a stream of one [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(u32);
-
-impl StreamId {
-    /// Its place among all streams of the schema.
-    pub(in crate::izs) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The metadata of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,45 +263,6 @@ impl Schema {
     #[must_use]
     pub fn other(&self) -> &Object {
         &self.other
-    }
-
-    /// The descriptor of a stream, to be changed; none where it was not understood.
-    pub(in crate::izs) fn descriptor_mut(&mut self, id: StreamId) -> Option<&mut Descriptor> {
-        self.streams.get_mut(id.0 as usize)?.descriptor.as_mut().ok()
-    }
-
-    /// Puts a summary with these levels in the place of those of the same key, or takes it away when there are
-    /// none.
-    pub(in crate::izs) fn set_summary(
-        &mut self,
-        entity: EntityId,
-        key: &str,
-        base_level: u8,
-        levels: Vec<Descriptor>,
-    ) {
-        let mut summaries = core::mem::take(&mut self.entities[entity.0 as usize].summaries).into_vec();
-        let place = summaries.iter().position(|summary| &*summary.key == key);
-        let mut summary = match place {
-            Some(place) => summaries.remove(place),
-            None => Summary {
-                key: key.into(),
-                base_level: None,
-                levels: Box::default(),
-                other: Object::default(),
-            },
-        };
-        let place = place.unwrap_or(summaries.len());
-        summary.base_level = Some(base_level);
-        let first = self.streams.len() as u32;
-        summary.levels = (first..).take(levels.len()).map(StreamId).collect();
-        for (level, descriptor) in (0..).zip(levels) {
-            let role = Role::Level { summary: place as u32, level };
-            self.streams.push(Stream { entity, role, descriptor: Ok(descriptor) });
-        }
-        if !summary.levels.is_empty() {
-            summaries.insert(place, summary);
-        }
-        self.entities[entity.0 as usize].summaries = summaries.into();
     }
 
     /// The first bit of a field in its element: its `pos`; without one, the sum of the widths before it in a
