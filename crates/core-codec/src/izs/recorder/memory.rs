@@ -237,14 +237,17 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         for state in &self.streams {
             let added = if state.def.id == stream { count } else { 0 };
             let blocks = state.blocks_of(state.elements.saturating_add(added));
-            let pending = blocks.saturating_sub(u64::from(state.blocks));
-            let entry = entry_len(E::max_output(state.def.block_bytes()), Self::OWNER_BITS) + gap;
-            needed = needed.saturating_add(pending.saturating_mul(entry as u64));
             if blocks > u64::from(u32::MAX) {
                 return Err(RecordError::LogFull);
             }
+            if is_regular {
+                return Ok(());
+            }
+            let pending = blocks.saturating_sub(u64::from(state.blocks));
+            let entry = entry_len(E::max_output(state.def.block_bytes()), Self::OWNER_BITS) + gap;
+            needed = needed.saturating_add(pending.saturating_mul(entry as u64));
         }
-        if needed > self.log.free() as u64 && !is_regular { Err(RecordError::LogFull) } else { Ok(()) }
+        if needed > self.log.free() as u64 { Err(RecordError::LogFull) } else { Ok(()) }
     }
 
     /// The next piece of the blocks, possibly empty; `None`, and out of danger, when all input is taken and
