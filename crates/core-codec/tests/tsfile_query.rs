@@ -312,7 +312,8 @@ fn aggregates_from_statistics_equal_those_of_the_data() {
                     continue;
                 }
                 let plan = || {
-                    let columns = Some(&[&*series.name][..]);
+                    let names = [&*series.name];
+                    let columns = Some(&names[..]);
                     complete(Plan::new(&file, &bytes[..], &device, columns, TimeRange::ALL)).unwrap()
                 };
                 let table = complete(drain(&file, &bytes[..], plan())).unwrap();
