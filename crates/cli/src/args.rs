@@ -6,19 +6,27 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Look into .izs signals, TsFile time series and StarDS arrays; FILE may be an http or https URL.
 #[derive(Debug, Parser)]
-#[command(name = "tripoint", version, max_term_width = 100)]
+#[command(name = "tripoint", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Master key of an encrypted TsFile
+    /// Master key of an encrypted TsFile, 16 bytes
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) key: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the file is invalid or unreadable, or the operation failed
+  2  wrong usage
+  3  done, but something was left out, and stderr says what";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what a file holds, with a sketch of each trace
     Info {
+        /// Path or URL
         file: PathBuf,
         /// Print one JSON object
         #[arg(long)]
@@ -26,6 +34,7 @@ pub(crate) enum Command {
     },
     /// List the streams, arrays or columns
     Ls {
+        /// Path or URL
         file: PathBuf,
         /// Print one JSON object a line
         #[arg(long)]
@@ -33,10 +42,13 @@ pub(crate) enum Command {
     },
     /// Print the values of one item
     Cat {
+        /// Path or URL
         file: PathBuf,
-        /// Item as `ls` or `digest` print it; may be left out where there is only one
+        /// Item as `ls` or `digest` print it; may be left out where there is only one. Of a StarDS file KEY or
+        /// LAYER:KEY, of a TsFile DEVICE.MEASUREMENT or "TABLE/TAG/TAG COLUMN"
         item: Option<String>,
-        /// Elements from A up to, not including, B; either may be left out
+        /// Elements of a stream, or indices of the first dimension of an array, from A up to, not including, B;
+        /// either may be left out
         #[arg(long, value_name = "A..B", default_value = "..")]
         range: Span,
         /// A part of each dimension of a StarDS array, as Python writes it: 0:10,::2,-1
@@ -50,9 +62,13 @@ pub(crate) enum Command {
         format: CatFormat,
     },
     /// Print a hash of the data of each item, whatever the file's layout
-    Digest { file: PathBuf },
+    Digest {
+        /// Path or URL
+        file: PathBuf,
+    },
     /// Read all of a file and tell what is wrong or odd about it
     Verify {
+        /// Path or URL
         file: PathBuf,
         /// Print one JSON object a line
         #[arg(long)]

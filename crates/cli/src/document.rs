@@ -1,5 +1,6 @@
 //! One open file, whatever its format: what every subcommand asks of it.
 
+use std::fmt;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -24,6 +25,13 @@ pub(crate) enum Outcome {
     LeftOut,
 }
 
+impl Outcome {
+    /// What it is when a row has been printed, too.
+    pub(crate) fn and(self, row: &Row) -> Self {
+        if row.contains_key("error") { Self::Failed } else { self }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -34,21 +42,42 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// The command line asks for what files of this format do not have: exit code 2, as for what clap refuses.
+#[derive(Debug)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl std::error::Error for WrongUsage {}
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns [`WrongUsage`] unless `condition` holds.
+pub(crate) fn expect_usage(condition: bool, message: impl Into<String>) -> anyhow::Result<()> {
+    ensure!(condition, WrongUsage(message.into()));
+    Ok(())
+}
+
 /// An open file of one of the formats.
 pub(crate) trait Document {
-    /// Prints an overview for people.
-    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()>;
+    /// Prints an overview for people. What of the file cannot be read is said in its place, and makes the outcome
+    /// [`Outcome::Failed`].
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome>;
 
-    /// The overview as one JSON object; its first member is `format`.
-    fn info_json(&self) -> anyhow::Result<Row>;
+    /// The overview as one JSON object; its first member is `format`. What cannot be read has a member `error`,
+    /// and makes the outcome [`Outcome::Failed`].
+    fn info_json(&self) -> anyhow::Result<(Row, Outcome)>;
 
-    /// Emits one row for each item, with the name that `cat` takes, in file order.
+    /// Emits one row for each item, with the name that `cat` takes, in file order. An item that cannot be read has
+    /// a member `error`.
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()>;
 
-    /// Prints the items as a tree, or says that they are no tree.
-    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
+    /// Prints the items as a tree; none when they are no tree.
+    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<Option<Outcome>> {
         let _ = out;
-        Ok(false)
+        Ok(None)
     }
 
     /// Prints the values of an item, or of the only one.
@@ -60,10 +89,7 @@ pub(crate) trait Document {
 
     /// Emits one row for each thing that is wrong (`severity` "error", which makes the outcome
     /// [`Outcome::Failed`]) or odd ("warning"), with a `message`.
-    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
-        let _ = emit;
-        bail!("files of this format cannot be verified yet")
-    }
+    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome>;
 }
 
 /// What `cat` is to print.
@@ -85,18 +111,19 @@ impl CatRequest<'_> {
     pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
         let named = [self.device, self.table, self.columns].iter().any(Option::is_some);
         let refused = named || self.time.is_some() || !self.tags.is_empty();
-        ensure!(!refused, "--device, --table, --columns, --time and --tag are for TsFiles");
-        Ok(())
+        expect_usage(!refused, "--device, --table, --columns, --time and --tag are for TsFiles")
     }
 
     /// For formats without dimensions.
     pub(crate) fn refuse_slices(&self) -> anyhow::Result<()> {
-        ensure!(self.slice.is_none(), "--slice is for StarDS arrays; --range A..B takes a part of this item");
-        ensure!(
+        expect_usage(
+            self.slice.is_none(),
+            "--slice is for StarDS arrays; --range A..B takes a part of this item",
+        )?;
+        expect_usage(
             !matches!(self.format, CatFormat::Json | CatFormat::Npy),
-            "this item is printed as csv, ndjson or raw; json and npy are for StarDS arrays"
-        );
-        Ok(())
+            "this item is printed as csv, ndjson or raw; json and npy are for StarDS arrays",
+        )
     }
 }
 

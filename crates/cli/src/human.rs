@@ -13,6 +13,11 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
+/// How many there are of something that has its plural with an s.
+pub(crate) fn counted(number: u64, name: &str) -> String {
+    format!("{} {name}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A quantity with an SI prefix, three or four digits.
 pub(crate) fn si(value: f64, unit: &str) -> String {
     const PREFIXES: [&str; 10] = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
@@ -47,6 +52,13 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1000), "1,000");
         assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn plurals() {
+        assert_eq!(counted(0, "stream"), "0 streams");
+        assert_eq!(counted(1, "stream"), "1 stream");
+        assert_eq!(counted(2000, "stream"), "2,000 streams");
     }
 
     #[test]

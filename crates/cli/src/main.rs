@@ -12,23 +12,30 @@ mod sparkline;
 mod stards;
 mod tsfile;
 
-use std::io;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
-use crate::document::{CatRequest, Outcome};
+use crate::document::{CatRequest, Document, Outcome, WrongUsage};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let path = args.command.file();
     match run(&args.command, args.key.as_deref()) {
-        Ok(outcome) => outcome.into(),
+        Ok(outcome) => {
+            if outcome == Outcome::Failed && matches!(args.command, Command::Info { .. } | Command::Ls { .. })
+            {
+                output::complain(&format!("{}: not all of it can be read", path.display()));
+            }
+            outcome.into()
+        }
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("{}: {error:#}", path.display()));
-            Outcome::Failed.into()
+            if error.is::<WrongUsage>() { ExitCode::from(2) } else { Outcome::Failed.into() }
         }
     }
 }
@@ -37,30 +44,12 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
     let document = document::open(command.file(), key)?;
     output::to_stdout(|out| match command {
         Command::Info { json: true, .. } => {
-            output::json_line(out, &document.info_json()?)?;
-            Ok(Outcome::Done)
+            let (overview, outcome) = document.info_json()?;
+            output::json_line(out, &overview)?;
+            Ok(outcome)
         }
-        Command::Info { .. } => {
-            document.info(out)?;
-            Ok(Outcome::Done)
-        }
-        Command::Ls { json: true, .. } => {
-            document.items(&mut |row| output::json_line(out, &row))?;
-            Ok(Outcome::Done)
-        }
-        Command::Ls { .. } => {
-            if document.tree(out)? {
-                return Ok(Outcome::Done);
-            }
-            let mut widths = output::Widths::default();
-            document.items(&mut |row| {
-                widths.measure(&row);
-                Ok(())
-            })?;
-            widths.print_names(out)?;
-            document.items(&mut |row| widths.print(out, &row))?;
-            Ok(Outcome::Done)
-        }
+        Command::Info { .. } => document.info(out),
+        Command::Ls { json, .. } => list(&*document, *json, out),
         Command::Cat { item, range, slice, rows, format, .. } => {
             let request = CatRequest {
                 item: item.as_deref(),
@@ -76,18 +65,56 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
             document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
-        Command::Verify { json: true, .. } => document.verify(&mut |row| output::json_line(out, &row)),
-        Command::Verify { .. } => {
-            let outcome = document.verify(&mut |row| {
-                let text = |name| row.get(name).map(output::plain).unwrap_or_default();
-                Ok(writeln!(out, "{}: {}", text("severity"), text("message"))?)
-            })?;
-            if outcome == Outcome::Done {
-                output::complain(&format!("{}: all of it can be read", command.file().display()));
-            }
-            Ok(outcome)
-        }
+        Command::Verify { json, .. } => verify(command.file(), &*document, *json, out),
     })
+}
+
+/// Prints the items: as JSON, as a tree where they are one, or else as a table.
+fn list(document: &dyn Document, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    if json {
+        document.items(&mut |row| {
+            outcome = outcome.and(&row);
+            output::json_line(out, &row)
+        })?;
+        return Ok(outcome);
+    }
+    if let Some(outcome) = document.tree(out)? {
+        return Ok(outcome);
+    }
+    let mut widths = output::Widths::default();
+    document.items(&mut |row| {
+        outcome = outcome.and(&row);
+        widths.measure(&row);
+        Ok(())
+    })?;
+    widths.print_names(out)?;
+    document.items(&mut |row| widths.print(out, &row))?;
+    Ok(outcome)
+}
+
+/// Prints the findings, and then, on stderr, what they come to.
+fn verify(file: &Path, document: &dyn Document, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (mut errors, mut warnings) = (0, 0);
+    let outcome = document.verify(&mut |row| {
+        let text = |name| row.get(name).map(output::plain).unwrap_or_default();
+        let severity = text("severity");
+        *if severity == "error" { &mut errors } else { &mut warnings } += 1;
+        if json {
+            output::json_line(out, &row)
+        } else {
+            Ok(writeln!(out, "{severity}: {}", text("message"))?)
+        }
+    })?;
+    // The verdict comes last, also where both streams end in one terminal.
+    out.flush()?;
+    let verdict = match outcome {
+        Outcome::Done => "all of it can be read",
+        _ => "not valid",
+    };
+    let counts = format!("{}, {}", human::counted(errors, "error"), human::counted(warnings, "warning"));
+    output::complain(&format!("{}: {verdict} ({counts})", file.display()));
+    Ok(outcome)
 }
 
 /// Whoever read our output has seen enough.

@@ -1,6 +1,6 @@
 //! Printing: buffered stdout, tables, JSON lines.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use serde_json::{Map, Value};
 use unicode_width::UnicodeWidthStr as _;
@@ -15,10 +15,37 @@ pub(crate) fn row<const N: usize>(members: [(&str, Value); N]) -> Row {
 
 /// Runs `print` on buffered stdout and flushes it, also when `print` fails.
 pub(crate) fn to_stdout<T>(print: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let result = print(&mut out);
+    let stdout = io::stdout().lock();
+    let is_terminal = stdout.is_terminal();
+    let mut out = BufWriter::with_capacity(1 << 16, stdout);
+    let result = if is_terminal { print(&mut Screen(&mut out)) } else { print(&mut out) };
     out.flush()?;
     result
+}
+
+/// A terminal, which text from a file must not steer. Elsewhere values are written as they are.
+struct Screen<W>(W);
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Text comes in whole characters; what is not text was asked for as raw bytes.
+        match str::from_utf8(bytes) {
+            Ok(text) => {
+                for (part, line) in text.split('\n').enumerate() {
+                    if part > 0 {
+                        self.0.write_all(b"\n")?;
+                    }
+                    self.0.write_all(printable(line).as_bytes())?;
+                }
+            }
+            Err(_) => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Prints one line of JSON.
@@ -132,5 +159,20 @@ pub(crate) fn csv_field(text: &str) -> String {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_not_steered() {
+        let mut shown = Vec::new();
+        writeln!(Screen(&mut shown), "a\u{1b}[2J,\u{202e}\u{9b}é\nb").unwrap();
+        assert_eq!(str::from_utf8(&shown), Ok("a\\u{1b}[2J,\\u{202e}\\u{9b}é\nb\n"));
+        shown.clear();
+        Screen(&mut shown).write_all(&[0x1b, 0xff]).unwrap();
+        assert_eq!(shown, [0x1b, 0xff]);
     }
 }

@@ -18,9 +18,10 @@ pub(crate) fn bit(columns: &[Option<Extent>]) -> String {
     columns.iter().map(glyph).collect()
 }
 
-/// Values as heights between the lowest and the highest of all; a column shows the middle of its own.
+/// Values as heights between the lowest and the highest of all that are finite; a column shows the middle of its own.
 pub(crate) fn analog(columns: &[Option<Extent>]) -> String {
-    let Some(all) = overall(columns) else {
+    let finite = columns.iter().flatten().copied().filter(|extent| (extent.max - extent.min).is_finite());
+    let Some(all) = finite.reduce(Extent::union).or_else(|| overall(columns)) else {
         return columns.iter().map(|_| UNKNOWN).collect();
     };
     let glyph = |extent: &Option<Extent>| match extent {
@@ -61,6 +62,7 @@ mod tests {
         assert_eq!(analog(&[at(5.0, 5.0), None]), "▁·");
         assert_eq!(analog(&[at(f64::MIN, f64::MIN), at(f64::MAX, f64::MAX)]), "▁█");
         assert_eq!(analog(&[at(f64::INFINITY, f64::INFINITY)]), "▁");
+        assert_eq!(analog(&[at(0.0, 0.0), at(1.0, 1.0), at(1.0, f64::INFINITY)]), "▁██");
         assert_eq!(analog(&[]), "");
     }
 }

@@ -84,7 +84,36 @@ fn ls_has_a_line_for_each_stream() {
     assert_eq!(table.lines().count(), 4);
     let names = text(&["ls", "--json"], "variable_array_of_record.izs");
     let names = names.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone());
-    assert_eq!(names.collect::<Vec<_>>(), ["", "child/addr", "child/val"]);
+    assert_eq!(names.collect::<Vec<_>>(), [".", "child/addr", "child/val"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_is_1() {
+    for command in [&["info"][..], &["info", "--json"], &["ls"], &["ls", "--json"]] {
+        let (code, stdout, _) = run(command, "bad/06_index_offset_past_eof.izs");
+        let stdout = String::from_utf8(stdout).unwrap();
+        assert_eq!(code, 1, "{command:?}: {stdout}");
+        assert!(stdout.contains("needs 36 bytes, only 0 are there"), "{command:?}: {stdout}");
+    }
+}
+
+#[test]
+fn cat_takes_every_name_that_ls_prints() {
+    for entry in file("").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) =
+            path.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".izs"))
+        else {
+            continue;
+        };
+        for line in text(&["ls", "--json"], name).lines() {
+            let row: Value = serde_json::from_str(line).unwrap();
+            for key in ["name", "stream"] {
+                let (code, _, stderr) = run(&["cat", row[key].as_str().unwrap(), "--range", "0..0"], name);
+                assert_eq!((code, &*stderr), (0, ""), "{name}: {row}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -95,10 +124,14 @@ fn names_cannot_steer_the_terminal() {
 
 #[test]
 fn wrong_usage_is_2_and_failure_is_1() {
-    let table: [(&[&str], i32, &str); 6] = [
+    let table: [(&[&str], i32, &str); 10] = [
         (&["cat", "--range", "9..5"], 2, "it ends at 5"),
         (&["cat", "--format", "tiff"], 2, "invalid value 'tiff'"),
         (&["frobnicate"], 2, "unrecognized subcommand"),
+        (&["cat", "--slice", "0:2"], 2, "--slice is for StarDS arrays"),
+        (&["cat", "--format", "npy"], 2, "npy are for StarDS arrays"),
+        (&["cat", "--time", "0..2"], 2, "are for TsFiles"),
+        (&["cat", "--tag", "a = b"], 2, "are for TsFiles"),
         (&["cat", "nope"], 1, "no such item: nope"),
         (&["cat", "--range", "0..99999"], 1, "range 0..99999 is not inside 0..7777"),
         (&["cat", "/entity/data/x"], 1, "no such item"),

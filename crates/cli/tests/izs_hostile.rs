@@ -138,3 +138,36 @@ fn ls_prints_a_few_times_the_schema() {
     assert_eq!(code, Some(0));
     assert!(text.contains(&long) && text.len() < 4 << 18, "{}", text.len());
 }
+
+/// Whatever a stream is called, `cat` takes the name that `ls` prints; and a field called `index` hides nothing.
+#[test]
+fn odd_names_are_names() {
+    let mut file = File::new();
+    let elements = data("u8", 2, 4096, "none", file.blocks(&[6, 7], 1));
+    let names = [".", "", "a/b", "a", "~", "index", "/entity"];
+    let child = |name: &&str| format!(r#""{name}":{{"type":"int","bits":8,"data":{elements}}}"#);
+    let children: Vec<_> = names.iter().map(child).collect();
+    let schema = format!(r#"{{"entity":{{"type":"group","children":{{{}}}}}}}"#, children.join(","));
+    let (text, code) = said(file.clone().run(&schema, &["ls", "--json"]));
+    assert_eq!((code, text.lines().count()), (Some(0), names.len()), "{text}");
+    for line in text.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let item = row["name"].as_str().unwrap();
+        let (text, code) = said(file.clone().run(&schema, &["cat", "--format", "ndjson", "FILE", item]));
+        assert_eq!((code, text.lines().count()), (Some(0), 2), "{item}: {text}");
+        let expected = if item == "index" { r#"{"_index":1,"index":7}"# } else { r#"{"index":1,"# };
+        assert!(text.lines().last().unwrap().starts_with(expected), "{item}: {text}");
+    }
+}
+
+/// Two values of one key: readers differ in which they take.
+#[test]
+fn verify_warns_of_repeated_keys() {
+    let mut file = File::new();
+    let elements = data("u8", 1, 4096, "none", file.blocks(&[1], 1));
+    let schema = format!(r#"{{"entity":{{"type":"int","bits":4,"bits":8,"data":{elements}}}}}"#);
+    let (text, code) = said(file.run(&schema, &["verify"]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(r#"warning: the schema repeats key "bits""#), "{text}");
+    assert!(text.ends_with("all of it can be read (0 errors, 1 warning)\n"), "{text}");
+}

@@ -136,8 +136,8 @@ fn a_large_slice_is_printed_in_parts() {
 fn info_and_ls_tell_layers_arrays_and_metadata() {
     let info = text(LAYERS, &["info"]);
     for part in [
-        "StarDS version 1, 2324 bytes",
-        "layer processed: 1 array(s)",
+        "StarDS version 1, 2,324 bytes",
+        "layer processed: 1 array, 2 metadata keys",
         "coef = 0.1 0.2 0.3",
         "calibrated:notes",
     ] {
@@ -187,18 +187,19 @@ fn hostile_files_end_in_an_error_of_every_command() {
 
 #[test]
 fn wrong_requests_are_refused() {
-    for (arguments, message) in [
-        (&["cat"][..], "several arrays"),
-        (&["cat", "nothing"], "no such item"),
-        (&["cat", "image", "--slice", "0:1,0,0"], "dimensions"),
-        (&["cat", "image", "--slice", "8"], "index"),
-        (&["cat", "image", "--slice", "x"], "expected an integer"),
-        (&["cat", "image", "--slice", "0", "--range", "0..1"], "exclude each other"),
-        (&["cat", "image", "--range", "0..9"], "not inside"),
-        (&["cat", "gain", "--range", "0..1"], "scalar"),
+    for (arguments, code, message) in [
+        (&["cat"][..], 2, "several arrays"),
+        (&["cat", "nothing"], 1, "no such item"),
+        (&["cat", "image", "--slice", "0:1,0,0"], 1, "dimensions"),
+        (&["cat", "image", "--slice", "8"], 1, "index"),
+        (&["cat", "image", "--slice", "x"], 2, "expected an integer"),
+        (&["cat", "image", "--slice", "0", "--range", "0..1"], 2, "exclude each other"),
+        (&["cat", "image", "--range", "0..9"], 1, "not inside"),
+        (&["cat", "gain", "--range", "0..1"], 2, "scalar"),
+        (&["cat", "image", "--device", "d"], 2, "are for TsFiles"),
     ] {
         let output = run(&testdata(LAYERS), arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
         let errors = String::from_utf8(output.stderr).unwrap();
         assert!(errors.contains(message), "{arguments:?}: {errors}");
         // A header may be there already, but no value.

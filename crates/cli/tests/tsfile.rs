@@ -122,17 +122,18 @@ fn trees_show_devices_above_their_series() {
 
 #[test]
 fn wrong_questions_are_errors() {
-    for args in [
-        &["cat", "--device", "root.no"][..],
-        &["cat", "root.no.s"],
-        &["cat", "--columns", "no"],
-        &["cat", "--slice", "0:1"],
-        &["cat", "--range", "0..1"],
-        &["cat", "--tag", "x = y"],
-        &["cat", "--format", "npy"],
+    for (args, code) in [
+        (&["cat", "--device", "root.no"][..], 1),
+        (&["cat", "root.no.s"], 1),
+        (&["cat", "--columns", "no"], 1),
+        (&["cat", "--slice", "0:1"], 2),
+        (&["cat", "--range", "0..1"], 2),
+        (&["cat", "--tag", "x = y"], 2),
+        (&["cat", "--format", "npy"], 2),
+        (&["cat", "--format", "raw"], 2),
     ] {
         let output = tripoint(args, &testdata("tsfile/tree_multichunk.tsfile"));
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
         assert!(!output.stderr.is_empty());
     }
 }

@@ -13,7 +13,7 @@ use std::{env, fs};
 
 use bench::izs::Memory;
 use bench::izs::reference::{self, Blocks, InMemory, Samples};
-use bench::izs::table::Table;
+use bench::izs::table::{NEARLY, Table};
 use core_codec::Limits;
 use core_codec::izs::model::{Kind, Schema, SchemaBuilder, StreamId};
 use core_codec::izs::{Compression, Dialect, Element};
@@ -79,6 +79,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Entries of the bare `zstd` crate: what the codec allows.
+const BARE: &str = "bare zstd crate, one context";
+const BARE_TWO: &str = "bare zstd crate, two threads";
+const BARE_BUFFER: &str = "bare zstd crate into one buffer";
+const BARE_SUMMARIES: &str = "bare zstd crate, data and levels";
+
 /// Elements of a block of the reference.
 const BLOCK: u64 = 1 << 20;
 
@@ -107,10 +113,24 @@ fn measure(data: Data, options: &Options) -> Result<()> {
 
     let (theirs, ours) = (folder.path().join("theirs"), folder.path().join("ours"));
     let samples = Samples::new(&bytes, data == Data::Adc);
+    let block = BLOCK as usize * if data == Data::Adc { 2 } else { 1 };
+    let blocks: Vec<&[u8]> = bytes.chunks(block).collect();
+    // Data and levels of a summary as our file cuts them into blocks.
+    let with_levels = contents(&write_with(data, &bytes, BLOCK, zstd, &one.summaries(true)))?;
+    let with_levels: Vec<&[u8]> = with_levels.iter().map(Vec::as_slice).collect();
     let mut table = Table::default();
-    let bare = || bare_write(&bytes, data, level);
-    table.add("bare zstd crate, one context", len, || {
-        black_box(bare());
+    table.add(BARE, len, || {
+        black_box(bare_write(&blocks, block, level));
+    });
+    table.add(BARE_TWO, len, || {
+        let (first, second) = blocks.split_at(blocks.len() / 2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| black_box(bare_write(first, block, level)));
+            black_box(bare_write(second, block, level));
+        });
+    });
+    table.add(BARE_SUMMARIES, len, || {
+        black_box(bare_write(&with_levels, block, level));
     });
     table.add("iguazu", len, || drop(black_box(samples.write(false))));
     table.add("1 thread", len, || drop(black_box(write_with(data, &bytes, BLOCK, zstd, &one))));
@@ -132,12 +152,12 @@ fn measure(data: Data, options: &Options) -> Result<()> {
     table.add("1 thread to a file", len, || write_file(data, &bytes, &ours, &one));
     table.run(options.rounds);
     table.print(&format!("write {}", data.name()));
-    table.ratio("bare zstd to iguazu: what zstd allows", "bare zstd crate, one context", "iguazu", 1.5);
-    table.ratio("1 thread to iguazu", "1 thread", "iguazu", 1.5);
-    table.ratio("1 thread to bare zstd", "1 thread", "bare zstd crate, one context", 0.95);
-    table.clock_ratio("2 threads to 1 thread", "2 threads", "1 thread", 1.8);
-    table.ratio("file: 1 thread to iguazu", "1 thread to a file", "iguazu to a file", 1.5);
-    table.ratio("summaries: 1 thread to iguazu", "1 thread with summaries", "iguazu with summaries", 1.5);
+    table.ratio_within("1 thread to iguazu", "1 thread", "iguazu", 1.5, BARE);
+    table.ratio("1 thread to bare zstd", "1 thread", BARE, NEARLY);
+    table.scaling("2 threads to 1 thread", ["2 threads", "1 thread"], 1.8, [BARE_TWO, BARE]);
+    table.ratio_within("file: 1 thread to iguazu", "1 thread to a file", "iguazu to a file", 1.5, BARE);
+    let [with, theirs_with] = ["1 thread with summaries", "iguazu with summaries"];
+    table.ratio_within("summaries: 1 thread to iguazu", with, theirs_with, 1.5, BARE_SUMMARIES);
     drop(table);
     for (name, size) in [
         ("iguazu", samples.write(false).len()),
@@ -153,11 +173,36 @@ fn measure(data: Data, options: &Options) -> Result<()> {
     peaks(data, options, folder.path())
 }
 
-fn bare_write(bytes: &[u8], data: Data, level: u8) -> usize {
-    let block = BLOCK as usize * if data == Data::Adc { 2 } else { 1 };
+/// Compresses blocks of at most `most` bytes with one context and one buffer.
+fn bare_write(blocks: &[&[u8]], most: usize, level: u8) -> usize {
     let mut compressor = zstd::bulk::Compressor::new(level.into()).expect("memory");
-    let mut out = vec![0; zstd::zstd_safe::compress_bound(block)];
-    bytes.chunks(block).map(|chunk| compressor.compress_to_buffer(chunk, &mut out[..]).expect("room")).sum()
+    let mut out = vec![0; zstd::zstd_safe::compress_bound(most)];
+    blocks.iter().map(|block| compressor.compress_to_buffer(block, &mut out[..]).expect("room")).sum()
+}
+
+/// Decompresses frames, one after the other, to where they follow one another in `out`.
+fn bare_read(frames: &[(Vec<u8>, usize)], out: &mut [u8]) {
+    let mut decompressor = zstd::bulk::Decompressor::new().expect("memory");
+    let mut rest = out;
+    for (frame, size) in frames {
+        let (part, more) = rest.split_at_mut(*size);
+        decompressor.decompress_to_buffer(frame, part).expect("valid");
+        rest = more;
+    }
+}
+
+/// The content of the blocks of all streams of a file.
+fn contents(file: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let izs = open_memory(&Arc::new(file.to_vec()));
+    let mut all = Vec::new();
+    for id in izs.schema().streams() {
+        let stream = izs.stream(id)?;
+        let (len, block) = (stream.len(), stream.descriptor().block);
+        for start in (0..len).step_by(block as usize) {
+            all.push(stream.read_bytes(start..len.min(start + block))?);
+        }
+    }
+    Ok(all)
 }
 
 fn write_file(data: Data, bytes: &[u8], path: &Path, options: &WriteOptions) {
@@ -190,9 +235,10 @@ fn reads(data: Data, bytes: &[u8], file: &[u8], options: &Options, path: &Path) 
     let mut third = vec![0_u8; len];
     let mut fourth = vec![0_u8; len];
     let mut fifth = vec![0_u8; len];
+    let mut sixth = vec![0_u8; len];
     let mut scratch = vec![0; block];
     let mut table = Table::default();
-    table.add("bare zstd crate, one context", len, || {
+    table.add(BARE, len, || {
         let mut decompressor = zstd::bulk::Decompressor::new().expect("memory");
         for (frame, size) in &frames {
             decompressor.decompress_to_buffer(frame, &mut scratch[..*size]).expect("valid");
@@ -207,14 +253,14 @@ fn reads(data: Data, bytes: &[u8], file: &[u8], options: &Options, path: &Path) 
     table.add("block by block from a file", len, || {
         assert_eq!(by_parts(&IzsFile::open(path).expect("it is there")), len);
     });
-    table.add("bare zstd crate into one buffer", len, || {
-        let mut decompressor = zstd::bulk::Decompressor::new().expect("memory");
-        let mut rest = &mut out[..];
-        for (frame, size) in &frames {
-            let (part, more) = rest.split_at_mut(*size);
-            decompressor.decompress_to_buffer(frame, part).expect("valid");
-            rest = more;
-        }
+    table.add(BARE_BUFFER, len, || bare_read(&frames, &mut out));
+    table.add(BARE_TWO, len, || {
+        let (first, second) = frames.split_at(frames.len() / 2);
+        let (left, right) = sixth.split_at_mut(first.iter().map(|frame| frame.1).sum());
+        std::thread::scope(|scope| {
+            scope.spawn(|| bare_read(first, left));
+            bare_read(second, right);
+        });
     });
     table.add("1 thread into one buffer", len, || one.install(|| read_into(&mapped, &mut whole)));
     table.add("2 threads into one buffer", len, || two.install(|| read_into(&mapped, &mut third)));
@@ -222,20 +268,16 @@ fn reads(data: Data, bytes: &[u8], file: &[u8], options: &Options, path: &Path) 
     table.add("none, 1 thread into one buffer", len, || one.install(|| read_into(&uncompressed, &mut fifth)));
     table.run(options.rounds);
     table.print(&format!("read {}", data.name()));
-    table.ratio(
-        "bare zstd to iguazu: what zstd allows",
-        "bare zstd crate, one context",
-        "iguazu from memory",
-        1.5,
-    );
-    table.ratio("memory: 1 thread to iguazu", "block by block from memory", "iguazu from memory", 1.5);
-    table.ratio("file: 1 thread to iguazu", "block by block from a file", "iguazu from a file", 1.5);
-    table.ratio("1 thread to bare zstd", "block by block from memory", "bare zstd crate, one context", 0.95);
-    table.ratio("buffer: to bare zstd", "1 thread into one buffer", "bare zstd crate into one buffer", 0.95);
-    table.clock_ratio("2 threads to 1 thread", "2 threads into one buffer", "1 thread into one buffer", 1.8);
+    let [memory, disk] = ["block by block from memory", "block by block from a file"];
+    table.ratio_within("memory: 1 thread to iguazu", memory, "iguazu from memory", 1.5, BARE);
+    table.ratio_within("file: 1 thread to iguazu", disk, "iguazu from a file", 1.5, BARE);
+    table.ratio("1 thread to bare zstd", memory, BARE, NEARLY);
+    let [two, one] = ["2 threads into one buffer", "1 thread into one buffer"];
+    table.ratio("buffer: to bare zstd", one, BARE_BUFFER, NEARLY);
+    table.scaling("2 threads to 1 thread", [two, one], 1.8, [BARE_TWO, BARE_BUFFER]);
     table.ratio("none to memcpy", "none, 1 thread into one buffer", "memcpy", 0.8);
     drop(table);
-    assert!(whole == bytes && third == bytes && fifth == bytes);
+    assert!([&out, &whole, &third, &fifth, &sixth].iter().all(|read| **read == bytes));
     random(data, &frames, &mapped, path, options)
 }
 
@@ -307,7 +349,7 @@ fn random(
     });
     table.run(options.rounds * 20);
     table.print(&format!("random block of {}", data.name()));
-    table.ratio("to bare decode", "100 elements", "bare decode", 0.95);
+    table.ratio("to bare decode", "100 elements", "bare decode", NEARLY);
     table.ratio("to iguazu", "100 elements", "iguazu", 1.0);
     Ok(())
 }

@@ -9,8 +9,10 @@ use core_codec::ErrorKind;
 use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Role, Schema, StreamId, Target, Value};
 use std_io::{Error, IzsFile, numbers};
 
+use super::items;
 use crate::args::{CatFormat, Span};
-use crate::output;
+use crate::document::WrongUsage;
+use crate::output::{self, Row};
 
 /// Rows of nested values that are read at once, at first.
 const ROWS: u64 = 4096;
@@ -40,7 +42,7 @@ pub(super) fn print(
 /// Finds the item; without one, what is at the root, or the only stream below it.
 fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
     if let Some(item) = item {
-        return schema.find_item(item).with_context(|| format!("no such item: {item}"));
+        return items::find(schema, item).with_context(|| format!("no such item: {item}"));
     }
     if !matches!(schema[schema.root()].kind(), Kind::Group) {
         return Ok(Target::Entity(schema.root()));
@@ -49,7 +51,9 @@ fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
     match (data.next(), data.next()) {
         (Some(only), None) => Ok(Target::Entity(schema[only].entity())),
         (None, _) => anyhow::bail!("the file has no stream"),
-        _ => anyhow::bail!("the file has several streams: name one (`tripoint ls` lists them)"),
+        _ => anyhow::bail!(WrongUsage(
+            "the file has several streams: name one (`tripoint ls` lists them)".into()
+        )),
     }
 }
 
@@ -82,6 +86,7 @@ fn elements(
     if format == CatFormat::Csv {
         csv_header(out, &names)?;
     }
+    let index_name = index_name(&names);
     let element = stream.descriptor().element;
     stream.for_each_part(range, |elements, bytes| -> anyhow::Result<()> {
         if format == CatFormat::Raw {
@@ -89,7 +94,10 @@ fn elements(
         }
         for (index, value) in elements.zip(numbers(element, bytes)) {
             match format {
-                CatFormat::Ndjson => ndjson(out, index, value, &names, fields)?,
+                CatFormat::Ndjson => {
+                    let line = output::row([(&*index_name, index.into())]);
+                    ndjson(out, line, value, &names, fields)?;
+                }
                 _ => csv(out, index, value, fields)?,
             }
         }
@@ -97,9 +105,19 @@ fn elements(
     })
 }
 
+/// What the number of an element is called beside fields of these names.
+fn index_name(names: &[String]) -> String {
+    let mut index = "index".to_owned();
+    while names.contains(&index) {
+        index.insert(0, '_');
+    }
+    index
+}
+
 fn csv_header(out: &mut dyn Write, names: &[String]) -> anyhow::Result<()> {
     let header: Vec<_> = names.iter().map(|name| output::csv_field(name)).collect();
-    Ok(writeln!(out, "index,{}", if header.is_empty() { "value".into() } else { header.join(",") })?)
+    let values = if header.is_empty() { "value".into() } else { header.join(",") };
+    Ok(writeln!(out, "{},{values}", index_name(names))?)
 }
 
 fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyhow::Result<()> {
@@ -121,14 +139,14 @@ fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyho
     Ok(writeln!(out)?)
 }
 
+/// Prints `line` with the fields of the element.
 fn ndjson(
     out: &mut dyn Write,
-    index: u64,
+    mut line: Row,
     element: u64,
     names: &[String],
     fields: &[Field],
 ) -> anyhow::Result<()> {
-    let mut line = output::row([("index", index.into())]);
     if fields.is_empty() {
         line.insert("value".into(), element.into());
     }
@@ -166,6 +184,7 @@ fn rows(
         csv_header(out, &names)?;
     }
     let places = places(&names);
+    let index_name = index_name(&names);
     let mut next = range.start;
     let mut most = ROWS;
     while next < range.end {
@@ -173,7 +192,7 @@ fn rows(
         match file.values(entity, part.clone()) {
             Ok(values) => {
                 next = part.end;
-                print_rows(part, &values, &places, format, out)?;
+                print_rows(part, &index_name, &values, &places, format, out)?;
             }
             Err(Error::Format(error)) if most > 1 && matches!(error.kind(), ErrorKind::Limit { .. }) => {
                 most /= 8;
@@ -208,6 +227,7 @@ fn places(names: &[String]) -> Vec<usize> {
 
 fn print_rows(
     rows: Range<u64>,
+    index_name: &str,
     values: &[Value],
     places: &[usize],
     format: CatFormat,
@@ -215,7 +235,7 @@ fn print_rows(
 ) -> anyhow::Result<()> {
     for (index, value) in rows.zip(values) {
         if format == CatFormat::Ndjson {
-            let mut line = output::row([("index", index.into())]);
+            let mut line = output::row([(index_name, index.into())]);
             match value {
                 Value::Object(members) if !places.is_empty() => {
                     for (name, value) in members.iter() {

@@ -6,6 +6,7 @@ use core_codec::izs::Dialect;
 use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
 use std_io::{Basis, IzsFile, Trace};
 
+use crate::document::Outcome;
 use crate::human;
 use crate::izs::items;
 use crate::output::{self, Row, printable, row};
@@ -27,15 +28,18 @@ const LEAST: u64 = 2 << 20;
 /// What an index entry costs that is added up to find the stored size of a stream.
 const ENTRY: u64 = 16;
 
-pub(super) fn json(file: &IzsFile) -> Row {
+pub(super) fn json(file: &IzsFile) -> (Row, Outcome) {
     let schema = file.schema();
-    row([
+    let streams: Vec<Row> = schema.streams().map(|id| items::stream(file, id)).collect();
+    let outcome = streams.iter().fold(Outcome::Done, Outcome::and);
+    let overview = row([
         ("format", "izs".into()),
         ("dialect", dialect(schema).into()),
         ("size", file.input().len().into()),
         ("schema", entity_json(file, schema.root()).into()),
-        ("streams", schema.streams().map(|id| serde_json::Value::Object(items::stream(file, id))).collect()),
-    ])
+        ("streams", streams.into_iter().map(serde_json::Value::Object).collect()),
+    ]);
+    (overview, outcome)
 }
 
 /// An entity with its attributes and what is below it.
@@ -62,21 +66,21 @@ fn entity_json(file: &IzsFile, id: EntityId) -> Row {
     line
 }
 
-pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let schema = file.schema();
     let levels = schema.streams().filter(|&id| schema[id].role() != Role::Data).count();
-    writeln!(
-        out,
-        ".izs ({}), {} bytes, {} streams and {levels} summary levels",
-        dialect(schema),
-        human::count(file.input().len()),
-        schema.streams().len() - levels,
-    )?;
-    writeln!(out)?;
     let traces = schema.streams().len() - levels;
+    let streams = human::counted(traces as u64, "stream");
+    write!(out, ".izs ({}), {}, {streams}", dialect(schema), human::counted(file.input().len(), "byte"))?;
+    if levels > 0 {
+        write!(out, " and {}", human::counted(levels as u64, "summary level"))?;
+    }
+    writeln!(out, "\n")?;
     let fits = decoded_bytes(schema) <= SMALL;
-    let mut printer = Printer { file, out, left: BUDGET, traces, fits, names: name_width(schema) };
-    printer.entity(schema.root(), 0)
+    let names = name_width(schema);
+    let mut printer = Printer { file, out, left: BUDGET, traces, fits, names, outcome: Outcome::Done };
+    printer.entity(schema.root(), 0)?;
+    Ok(printer.outcome)
 }
 
 fn dialect(schema: &Schema) -> &'static str {
@@ -115,6 +119,7 @@ struct Printer<'a> {
     /// The file is so small that nobody has to share.
     fits: bool,
     names: usize,
+    outcome: Outcome,
 }
 
 impl Printer<'_> {
@@ -124,7 +129,7 @@ impl Printer<'_> {
         let name = match entity.name() {
             Some("") => "\"\"".into(),
             Some(name) => printable(name),
-            None => if depth == 0 { "." } else { "-" }.into(),
+            None => if depth == 0 { items::ROOT } else { "-" }.into(),
         };
         let mut facts = vec![printable(&entity.kind().to_string())];
         if let Kind::Opaque(opaque) = entity.kind() {
@@ -156,7 +161,10 @@ impl Printer<'_> {
     fn stream_facts(&mut self, entity: EntityId, id: StreamId) -> Vec<String> {
         let descriptor = match self.file.schema()[id].descriptor() {
             Ok(descriptor) => descriptor,
-            Err(fault) => return vec![format!("stream not understood: {}", printable(&fault.reason))],
+            Err(fault) => {
+                self.outcome = Outcome::Failed;
+                return vec![format!("stream not understood: {}", printable(&fault.reason))];
+            }
         };
         let mut facts = vec![format!("{} × {}", human::count(descriptor.end), descriptor.element.name())];
         if let Some(rate) = self.file.schema().rate(entity).map(Rate::hertz) {
@@ -169,10 +177,13 @@ impl Printer<'_> {
         match self.stored_bytes(id) {
             Ok(Some(stored)) if stored > 0 => {
                 let decoded = descriptor.end as f64 * f64::from(descriptor.element.size());
-                facts.push(format!("{compress} {:.1}x", decoded / stored as f64));
+                facts.push(format!("{compress} {}x", human::short(round(decoded / stored as f64))));
             }
             Ok(_) => facts.push(compress),
-            Err(error) => facts.push(printable(&error.to_string())),
+            Err(error) => {
+                self.outcome = Outcome::Failed;
+                facts.push(printable(&error.to_string()));
+            }
         }
         facts
     }
@@ -212,6 +223,7 @@ impl Printer<'_> {
             Ok(overview) => overview,
             Err(error) if self.file.stream(data).is_ok() => {
                 self.left = self.left.saturating_sub(share.min(bytes(descriptor)));
+                self.outcome = Outcome::Failed;
                 return Ok(writeln!(self.out, "{indent}{}", printable(&error.to_string()))?);
             }
             // Said with the facts of the stream.
@@ -250,6 +262,12 @@ fn line(schema: &Schema, trace: &Trace) -> String {
         _ => human::short(value * scale + offset),
     };
     format!("{sketch}  {} … {}", label(all.min), label(all.max))
+}
+
+/// A ratio in the digits that tell something: two places below 10, one above.
+fn round(ratio: f64) -> f64 {
+    let places = if ratio < 10.0 { 100.0 } else { 10.0 };
+    (ratio * places).round() / places
 }
 
 /// The attributes on one line, long ones cut.

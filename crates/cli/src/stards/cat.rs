@@ -8,7 +8,7 @@ use std_io::{StardsArray, StardsFile};
 
 use super::{items, npy, values};
 use crate::args::{CatFormat, Span};
-use crate::document::CatRequest;
+use crate::document::{CatRequest, WrongUsage, expect_usage};
 use crate::output;
 
 /// Bytes of elements that are held at a time.
@@ -31,7 +31,7 @@ pub(super) fn print(file: &StardsFile, request: &CatRequest, out: &mut dyn Write
     let mut printer = Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0 };
     match item {
         Item::Metadata(value) => {
-            anyhow::ensure!(slices.is_empty(), "a metadata value cannot be sliced");
+            expect_usage(slices.is_empty(), "a metadata value cannot be sliced")?;
             printer.start(dtype, selection.shape(), Some(&value))?;
             printer.part(&value)?;
         }
@@ -64,7 +64,7 @@ fn find<'a>(file: &'a StardsFile, item: Option<&str>) -> anyhow::Result<Item<'a>
         return match (arrays.next(), arrays.next()) {
             (Some(only), None) => Ok(Item::Array(only)),
             (None, _) => bail!("the file has no array"),
-            _ => bail!("the file has several arrays: name one (`tripoint ls` lists them)"),
+            _ => bail!(WrongUsage("the file has several arrays: name one (`tripoint ls` lists them)".into())),
         };
     };
     let colons = item.match_indices(':').map(|(at, _)| (&item[..at], &item[at + 1..]));
@@ -85,11 +85,15 @@ fn find<'a>(file: &'a StardsFile, item: Option<&str>) -> anyhow::Result<Item<'a>
 /// `--slice`, or `--range` of the first dimension.
 fn slices(request: &CatRequest, shape: &[u64]) -> anyhow::Result<Vec<Slice>> {
     match request.slice {
-        Some(_) if *request.range != Span::default() => bail!("--range and --slice exclude each other"),
-        Some(slice) => Ok(Slice::parse_all(slice)?),
+        Some(_) if *request.range != Span::default() => {
+            bail!(WrongUsage("--range and --slice exclude each other".into()))
+        }
+        Some(slice) => {
+            Slice::parse_all(slice).map_err(|error| WrongUsage(format!("--slice: {error}")).into())
+        }
         None if *request.range == Span::default() => Ok(Vec::new()),
         None => {
-            let size = *shape.first().context("a scalar has no range")?;
+            let size = *shape.first().ok_or_else(|| WrongUsage("a scalar has no range".into()))?;
             let range = request.range.within(size)?;
             let end = |end: u64| i64::try_from(end).context("the range ends too far");
             Ok(vec![Slice::range(Some(end(range.start)?), Some(end(range.end)?), 1)])

@@ -7,13 +7,17 @@ use serde_json::Value;
 use std_io::StardsFile;
 
 use super::{items, values};
+use crate::document::Outcome;
+use crate::human;
 use crate::output::{Row, Widths, plain, printable, row};
 
 /// Elements of a metadata value that the overview shows.
 const SHOWN: usize = 8;
 
-pub(super) fn json(file: &StardsFile) -> Row {
+pub(super) fn json(file: &StardsFile) -> (Row, Outcome) {
     let dataset = file.dataset();
+    let arrays: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
+    let mut outcome = arrays.iter().fold(Outcome::Done, Outcome::and);
     let layer = |layer| {
         let metadata = items::entries(file, layer).into_iter().map(|entry| {
             let value = match &entry.value {
@@ -24,6 +28,7 @@ pub(super) fn json(file: &StardsFile) -> Row {
                 ]),
                 Err(error) => row([("error", error.to_string().into())]),
             };
+            outcome = outcome.and(&value);
             (String::from(entry.key), Value::Object(value))
         });
         let codec = match layer.has_metadata() {
@@ -37,43 +42,48 @@ pub(super) fn json(file: &StardsFile) -> Row {
             ("metadata", Value::Object(metadata.collect())),
         ]))
     };
-    row([
+    let overview = row([
         ("format", "stards".into()),
         ("version", core_codec::stards::raw::VERSION.into()),
         ("size", file.input().len().into()),
         ("header", dataset.header().header_size.into()),
         ("layers", dataset.layers().iter().map(layer).collect()),
-        ("arrays", dataset.arrays().iter().map(|array| Value::Object(items::array(array))).collect()),
-    ])
+        ("arrays", arrays.into_iter().map(Value::Object).collect()),
+    ]);
+    (overview, outcome)
 }
 
-pub(super) fn print(file: &StardsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(file: &StardsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let dataset = file.dataset();
-    let size = file.input().len();
-    writeln!(out, "StarDS version {}, {size} bytes", core_codec::stards::raw::VERSION)?;
+    let rows: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
+    let mut outcome = rows.iter().fold(Outcome::Done, Outcome::and);
+    let size = human::counted(file.input().len(), "byte");
+    writeln!(out, "StarDS version {}, {size}", core_codec::stards::raw::VERSION)?;
     let mut counts = vec![0; dataset.layers().len()];
     dataset.arrays().iter().for_each(|array| counts[array.layer()] += 1);
     for (layer, arrays) in dataset.layers().iter().zip(counts) {
         writeln!(
             out,
-            "layer {}: {arrays} array(s), {} metadata key(s)",
+            "layer {}: {}, {}",
             printable(layer.name()),
-            layer.metadata_len()
+            human::counted(arrays, "array"),
+            human::counted(layer.metadata_len() as u64, "metadata key")
         )?;
         for entry in items::entries(file, layer) {
             match entry.value {
                 Ok(value) => writeln!(out, "  {} = {}", printable(&entry.key), short(&value))?,
                 Err(error) => {
+                    outcome = Outcome::Failed;
                     writeln!(out, "  {}: {}", printable(&entry.key), printable(&error.to_string()))?;
                 }
             }
         }
     }
-    let rows: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
     let mut widths = Widths::default();
     rows.iter().for_each(|row| widths.measure(row));
     widths.print_names(out)?;
-    rows.iter().try_for_each(|row| widths.print(out, row))
+    rows.iter().try_for_each(|row| widths.print(out, row))?;
+    Ok(outcome)
 }
 
 /// The first elements of a value.

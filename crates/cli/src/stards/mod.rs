@@ -26,11 +26,11 @@ impl Document {
 }
 
 impl document::Document for Document {
-    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         info::print(&self.0, out)
     }
 
-    fn info_json(&self) -> anyhow::Result<Row> {
+    fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
         Ok(info::json(&self.0))
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use core_codec::tsfile::{DataType, DeviceId, TableSchema};
 use serde_json::Value as Json;
 use std_io::tsfile::{Batch, Field, TsFile};
@@ -11,12 +11,14 @@ use super::items::device_name;
 use super::select::{Selection, selection};
 use super::values;
 use crate::args::{CatFormat, Span};
-use crate::document::{CatRequest, Outcome};
+use crate::document::{CatRequest, Outcome, expect_usage};
 use crate::output::{self, Row};
 
 pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    ensure!(request.slice.is_none(), "--slice is for StarDS arrays; --time A..B takes a part of this item");
-    ensure!(*request.range == Span::default(), "--range is not for TsFiles; --time A..B takes a part");
+    let slice = request.slice.is_some();
+    expect_usage(!slice, "--slice is for StarDS arrays; --time A..B takes a part of this item")?;
+    let range = *request.range != Span::default();
+    expect_usage(!range, "--range is not for TsFiles; --time A..B takes a part")?;
     let selection = selection(file, request)?;
     if request.format == CatFormat::Raw {
         return raw(file, &selection, out);
@@ -65,10 +67,9 @@ fn each(
 
 /// The bytes that `digest` hashes, of one series.
 fn raw(file: &TsFile, selection: &Selection, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    ensure!(
-        selection.device.is_some() && selection.columns.as_ref().is_some_and(|names| names.len() == 1),
-        "raw is for one series: name an item"
-    );
+    let one_series =
+        selection.device.is_some() && selection.columns.as_ref().is_some_and(|names| names.len() == 1);
+    expect_usage(one_series, "raw is for one series: name an item")?;
     let mut bytes = Vec::new();
     each(file, selection, |_, _, batch| {
         bytes.clear();
@@ -99,9 +100,8 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(file: &'a TsFile, selection: &Selection, format: CatFormat) -> anyhow::Result<Self> {
-        if !matches!(format, CatFormat::Csv | CatFormat::Ndjson) {
-            bail!("TsFiles are printed as csv, ndjson or raw");
-        }
+        let rows = matches!(format, CatFormat::Csv | CatFormat::Ndjson);
+        expect_usage(rows, "TsFiles are printed as csv, ndjson or raw")?;
         let lead = match (&selection.device, &selection.table) {
             (Some(_), _) => Lead::Nothing,
             (None, Some(table)) => Lead::Tags(table.tags().map(|tag| tag.name.to_string()).collect()),

@@ -8,6 +8,8 @@ use serde_json::Value as Json;
 use std_io::tsfile::TsFile;
 
 use super::items::{Described, describe};
+use crate::document::Outcome;
+use crate::human;
 use crate::output::{self, Row, Widths, row};
 
 /// Columns that are alike in all devices.
@@ -18,6 +20,8 @@ struct Group {
     chunks: u64,
     stored: u64,
     range: Option<(i64, i64)>,
+    /// Why one of them cannot be read.
+    error: Option<std_io::Error>,
 }
 
 struct Summary {
@@ -30,7 +34,7 @@ fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
     for device in file.devices(None) {
         let device = device?;
         summary.devices += 1;
-        for Described { series, chunk, stored } in describe(file, &device)? {
+        for Described { series, chunk, stored, error } in describe(file, &device)? {
             let codec = |name: Option<&str>| name.unwrap_or("?").to_owned();
             let key = [
                 series.name.to_string(),
@@ -44,6 +48,7 @@ fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
             group.values += u64::from(statistics.count);
             group.chunks += series.chunks.len() as u64;
             group.stored += stored;
+            group.error = group.error.take().or(error);
             if statistics.count > 0 {
                 let (start, end) = group.range.unwrap_or((i64::MAX, i64::MIN));
                 group.range = Some((start.min(statistics.start), end.max(statistics.end)));
@@ -55,7 +60,7 @@ fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
 
 fn columns(summary: &Summary) -> impl Iterator<Item = Row> {
     summary.groups.iter().map(|([name, dtype, encoding, compression], group)| {
-        row([
+        let mut line = row([
             ("measurement", name.as_str().into()),
             ("dtype", dtype.as_str().into()),
             ("encoding", encoding.as_str().into()),
@@ -66,7 +71,11 @@ fn columns(summary: &Summary) -> impl Iterator<Item = Row> {
             ("end", group.range.map(|range| range.1).into()),
             ("chunks", group.chunks.into()),
             ("stored", group.stored.into()),
-        ])
+        ]);
+        if let Some(error) = &group.error {
+            line.insert("error".into(), error.to_string().into());
+        }
+        line
     })
 }
 
@@ -99,7 +108,7 @@ fn head(file: &TsFile, summary: &Summary) -> Row {
     ])
 }
 
-pub(super) fn json(file: &TsFile) -> anyhow::Result<Row> {
+pub(super) fn json(file: &TsFile) -> anyhow::Result<(Row, Outcome)> {
     let summary = summarize(file)?;
     let mut all = head(file, &summary);
     let metadata = file.metadata();
@@ -109,22 +118,21 @@ pub(super) fn json(file: &TsFile) -> anyhow::Result<Row> {
     });
     all.insert("properties".into(), Json::Object(properties.collect()));
     all.insert("tables".into(), metadata.tables.iter().map(table).collect());
-    all.insert("columns".into(), columns(&summary).map(Json::Object).collect());
-    Ok(all)
+    let columns: Vec<Row> = columns(&summary).collect();
+    let outcome = columns.iter().fold(Outcome::Done, Outcome::and);
+    all.insert("columns".into(), columns.into_iter().map(Json::Object).collect());
+    Ok((all, outcome))
 }
 
-pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let summary = summarize(file)?;
     let metadata = file.metadata();
     let model = if metadata.is_table_model() { "table" } else { "tree" };
-    let (version, bytes) = (metadata.version.number(), file.input().len());
-    let index = bytes - metadata.meta_offset;
-    writeln!(
-        out,
-        "TsFile version {version}, {model} model, {bytes} bytes ({index} of them index and footer)"
-    )?;
-    let devices = if summary.devices == 1 { "device" } else { "devices" };
-    writeln!(out, "{} {devices}; `tripoint ls` lists what is in the file", summary.devices)?;
+    let (version, len) = (metadata.version.number(), file.input().len());
+    let (bytes, index) = (human::counted(len, "byte"), human::count(len - metadata.meta_offset));
+    writeln!(out, "TsFile version {version}, {model} model, {bytes} ({index} of them index and footer)")?;
+    let devices = human::counted(summary.devices, "device");
+    writeln!(out, "{devices}; `tripoint ls` lists what is in the file")?;
     if let Some(encryption) = metadata.encryption() {
         writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
     }
@@ -142,11 +150,12 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "property {} = {}", output::printable(name), output::printable(text))?;
     }
     if summary.groups.is_empty() {
-        return Ok(());
+        return Ok(Outcome::Done);
     }
     writeln!(out)?;
     let mut widths = Widths::default();
     columns(&summary).for_each(|row| widths.measure(&row));
     widths.print_names(out)?;
-    columns(&summary).try_for_each(|row| widths.print(out, &row))
+    columns(&summary).try_for_each(|row| widths.print(out, &row))?;
+    Ok(columns(&summary).fold(Outcome::Done, |outcome, row| outcome.and(&row)))
 }

@@ -6,6 +6,8 @@ use core_codec::tsfile::chunk::Chunk;
 use core_codec::tsfile::{DeviceEntry, DeviceId, Series};
 use std_io::tsfile::TsFile;
 
+use crate::document::Outcome;
+use crate::human;
 use crate::output::{self, Row, row};
 
 /// A series with what the headers of its chunks say.
@@ -15,6 +17,8 @@ pub(super) struct Described {
     pub(super) chunk: Option<Chunk>,
     /// Stored bytes of all chunks.
     pub(super) stored: u64,
+    /// Why a chunk cannot be read.
+    pub(super) error: Option<std_io::Error>,
 }
 
 /// The measurements of a device.
@@ -30,15 +34,19 @@ pub(super) fn describe(file: &TsFile, device: &DeviceEntry) -> anyhow::Result<Ve
 }
 
 fn described(file: &TsFile, series: Series) -> Described {
-    let (mut first, mut stored) = (None, 0);
+    let (mut first, mut stored, mut wrong) = (None, 0, None);
     for meta in &series.chunks {
-        let chunk = file.input().run(|source| file.reader().chunk(source, &series.name, meta));
-        if let Ok(chunk) = chunk {
-            stored += chunk.data.end - chunk.offset;
-            first.get_or_insert(chunk);
+        match file.input().run(|source| file.reader().chunk(source, &series.name, meta)) {
+            Ok(chunk) => {
+                stored += chunk.data.end - chunk.offset;
+                first.get_or_insert(chunk);
+            }
+            Err(error) => {
+                wrong.get_or_insert(error);
+            }
         }
     }
-    Described { series, chunk: first, stored }
+    Described { series, chunk: first, stored, error: wrong }
 }
 
 /// The name of a device: a path in a tree file, segments between slashes in a table file.
@@ -55,10 +63,10 @@ fn item_name(file: &TsFile, device: &DeviceId, measurement: &str) -> String {
 pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
     for device in file.devices(None) {
         let device = device?;
-        for Described { series, chunk, stored } in describe(file, &device)? {
+        for Described { series, chunk, stored, error } in describe(file, &device)? {
             let statistics = &series.statistics;
             let some = |time: i64| if statistics.count == 0 { None } else { Some(time) };
-            emit(row([
+            let mut line = row([
                 ("item", item_name(file, &device.id, &series.name).into()),
                 ("device", device.id.segments().iter().map(|s| s.as_deref()).collect()),
                 ("measurement", (&*series.name).into()),
@@ -70,14 +78,19 @@ pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()
                 ("end", some(statistics.end).into()),
                 ("chunks", series.chunks.len().into()),
                 ("stored", stored.into()),
-            ]))?;
+            ]);
+            if let Some(error) = error {
+                line.insert("error".into(), error.to_string().into());
+            }
+            emit(line)?;
         }
     }
     Ok(())
 }
 
 /// Prints devices by the parts of their names, and their series below them.
-pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
     let mut open: Vec<String> = Vec::new();
     for device in file.devices(None) {
         let device = device?;
@@ -87,14 +100,19 @@ pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<()> {
             writeln!(out, "{}{}", "  ".repeat(depth), output::printable(part))?;
         }
         let indent = "  ".repeat(parts.len());
-        for Described { series, chunk, .. } in describe(file, &device)? {
+        for Described { series, chunk, error, .. } in describe(file, &device)? {
             let codecs = chunk.map_or_else(String::new, |c| format!(" {} {}", c.encoding, c.compression));
             let name = output::printable(&series.name);
-            writeln!(out, "{indent}{name}: {}{codecs}, {}", series.dtype, values(&series))?;
+            write!(out, "{indent}{name}: {}{codecs}, {}", series.dtype, values(&series))?;
+            if let Some(error) = error {
+                outcome = Outcome::Failed;
+                write!(out, "; {}", output::printable(&error.to_string()))?;
+            }
+            writeln!(out)?;
         }
         open = parts;
     }
-    Ok(())
+    Ok(outcome)
 }
 
 fn values(series: &Series) -> String {
@@ -102,7 +120,10 @@ fn values(series: &Series) -> String {
     match statistics.count {
         0 => "no values".into(),
         1 => format!("1 value at {}", statistics.start),
-        count => format!("{count} values from {} to {}", statistics.start, statistics.end),
+        more => {
+            let values = human::counted(more.into(), "value");
+            format!("{values} from {} to {}", statistics.start, statistics.end)
+        }
     }
 }
 

@@ -31,11 +31,11 @@ impl Document {
 }
 
 impl document::Document for Document {
-    fn info(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         info::print(&self.0, out)
     }
 
-    fn info_json(&self) -> anyhow::Result<Row> {
+    fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
         info::json(&self.0)
     }
 
@@ -43,8 +43,8 @@ impl document::Document for Document {
         items::emit(&self.0, emit)
     }
 
-    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
-        items::tree(&self.0, out).map(|()| true)
+    fn tree(&self, out: &mut dyn Write) -> anyhow::Result<Option<Outcome>> {
+        items::tree(&self.0, out).map(Some)
     }
 
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {

@@ -1,13 +1,13 @@
 //! What of a file `cat` is about: devices, columns, times, tags.
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use core_codec::tsfile::query::{TagFilter, Test};
 use core_codec::tsfile::{DeviceEntry, DeviceId, TableSchema};
 use std_io::tsfile::{TimeRange, TsFile};
 
 use super::items::device_name;
 use crate::args::TimeSpan;
-use crate::document::CatRequest;
+use crate::document::{CatRequest, WrongUsage, expect_usage};
 
 /// What is to be printed.
 pub(super) struct Selection {
@@ -25,7 +25,7 @@ pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<S
         request.columns.map(|names| names.split(',').map(|name| name.trim().to_owned()).collect());
     let mut device = request.device.map(|name| find_device(file, name)).transpose()?;
     if let Some(item) = request.item {
-        ensure!(device.is_none() && columns.is_none(), "name an item, or --device and --columns");
+        expect_usage(device.is_none() && columns.is_none(), "name an item, or --device and --columns")?;
         let (found, column) = find_item(file, item)?;
         device = Some(found);
         columns = column.map(|name| vec![name]);
@@ -35,18 +35,20 @@ pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<S
         Some(device) => file.metadata().table(device.id.table()).cloned(),
         None if tables.len() > 1 => {
             let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
-            let table = request.table.with_context(|| format!("which --table of {}?", names.join(", ")))?;
+            let table = request
+                .table
+                .ok_or_else(|| WrongUsage(format!("which --table? There are {}", names.join(", "))))?;
             Some(file.metadata().table(table).with_context(|| format!("no such table: {table}"))?.clone())
         }
         None => tables.first().cloned(),
     };
     let filter = match &table {
         Some(table) => {
-            let tests = request.tags.iter().map(|text| tag_test(text)).collect::<anyhow::Result<Vec<_>>>()?;
+            let tests = request.tags.iter().map(|text| tag_test(text)).collect::<Result<Vec<_>, _>>()?;
             TagFilter::new(table, tests)?
         }
         None if request.tags.is_empty() => TagFilter::default(),
-        None => bail!("--tag is for table files"),
+        None => bail!(WrongUsage("--tag is for table files".into())),
     };
     Ok(Selection { device, columns, range: range(request.time), filter, table })
 }
@@ -98,25 +100,28 @@ fn find_item(file: &TsFile, item: &str) -> anyhow::Result<(DeviceEntry, Option<S
 }
 
 /// `NAME = VALUE`, `NAME != VALUE`, `NAME in A,B`, `NAME between A and B`, `NAME ~ REGEX`, `NAME is [not] null`.
-fn tag_test(text: &str) -> anyhow::Result<(Box<str>, Test)> {
-    let usage = "expected NAME = VALUE, NAME != VALUE, NAME in A,B, NAME between A and B, NAME ~ REGEX or \
-                 NAME is [not] null";
-    let (name, rest) = text.trim().split_once(' ').with_context(|| format!("{text:?}: {usage}"))?;
-    let (operator, value) =
-        rest.trim_start().split_once(' ').with_context(|| format!("{text:?}: {usage}"))?;
+fn tag_test(text: &str) -> Result<(Box<str>, Test), WrongUsage> {
+    let usage = || {
+        WrongUsage(format!(
+            "{text:?}: expected NAME = VALUE, NAME != VALUE, NAME in A,B, NAME between A and B, NAME ~ REGEX or \
+             NAME is [not] null"
+        ))
+    };
+    let (name, rest) = text.trim().split_once(' ').ok_or_else(usage)?;
+    let (operator, value) = rest.trim_start().split_once(' ').ok_or_else(usage)?;
     let value = value.trim();
     let test = match operator {
         "=" => Test::Equal(value.into()),
         "!=" => Test::Not(Box::new(Test::Equal(value.into()))),
         "in" => Test::In(value.split(',').map(|value| value.trim().into()).collect()),
         "between" => {
-            let (low, high) = value.split_once(" and ").with_context(|| format!("{text:?}: {usage}"))?;
+            let (low, high) = value.split_once(" and ").ok_or_else(usage)?;
             Test::Between(low.trim().into(), high.trim().into())
         }
-        "~" => std_io::tsfile::matching(value)?,
+        "~" => std_io::tsfile::matching(value).map_err(|error| WrongUsage(format!("{text:?}: {error}")))?,
         "is" if value == "null" => Test::Null,
         "is" if value == "not null" => Test::Not(Box::new(Test::Null)),
-        _ => bail!("{text:?}: {usage}"),
+        _ => return Err(usage()),
     };
     Ok((name.into(), test))
 }

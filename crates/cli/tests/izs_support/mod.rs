@@ -63,7 +63,8 @@ impl File {
         (start, places.len() * 12)
     }
 
-    /// Ends the file with this schema, and runs the command on it in 160 MiB of address space.
+    /// Ends the file with this schema, and runs the command on it in 160 MiB of address space. The file's name
+    /// takes the place of `FILE`, or the end.
     pub(crate) fn run(mut self, schema: &str, arguments: &[&str]) -> Output {
         let schema = frame(schema.len(), |at, size| (0, schema.as_bytes()[at..at + size].to_vec()));
         self.0.extend(&schema);
@@ -85,7 +86,11 @@ fn run(arguments: &[&str], file: &Path) -> Output {
         Command::new(env!("CARGO_BIN_EXE_tripoint"))
     };
     let started = Instant::now();
-    let output = command.args(arguments).arg(file).output().unwrap();
+    match arguments.split(|argument| *argument == "FILE").collect::<Vec<_>>()[..] {
+        [before, after] => command.args(before).arg(file).args(after),
+        _ => command.args(arguments).arg(file),
+    };
+    let output = command.output().unwrap();
     let elapsed = started.elapsed();
     assert!(elapsed < MOST, "{arguments:?}: {elapsed:?}");
     output

@@ -101,21 +101,6 @@ const HALVES: u64 = 0x0000_0000_ffff_ffff;
 const QUARTERS: u64 = 0x0000_ffff_0000_ffff;
 const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
 
-/// Transposes 8 x 8 bytes; it is its own inverse.
-#[inline(always)]
-fn transpose8(mut words: [u64; 8]) -> [u64; 8] {
-    for i in 0..4 {
-        exchange(&mut words, i, i + 4, 32, HALVES);
-    }
-    for i in [0, 1, 4, 5] {
-        exchange(&mut words, i, i + 2, 16, QUARTERS);
-    }
-    for i in [0, 2, 4, 6] {
-        exchange(&mut words, i, i + 1, 8, BYTES);
-    }
-    words
-}
-
 /// Transposes two squares of 4 x 4 bytes, one in each half of the words; it is its own inverse.
 #[inline(always)]
 fn transpose4(mut words: [u64; 4]) -> [u64; 4] {
@@ -136,26 +121,53 @@ fn split_mut<const N: usize>(mut planes: &mut [u8], count: usize) -> [&mut [u8];
     })
 }
 
+/// Elements of 8 bytes whose planes are put together before they are copied to their places: planes of a large
+/// array may stand so far apart that they contend for the same lines of a cache.
+const RUN: usize = 512;
+
+/// Elements of 8 bytes that are transposed at once.
+const ROW: usize = 16;
+
+/// Interleaves the halves of 16 x 8 bytes: the number of each byte, in binary, is rotated by one place.
+#[inline(always)]
+fn riffle(bytes: [u8; 8 * ROW]) -> [u8; 8 * ROW] {
+    let (first, second) = bytes.split_at(4 * ROW);
+    let mut out = [0; 8 * ROW];
+    for (pair, (a, b)) in out.as_chunks_mut::<2>().0.iter_mut().zip(first.iter().zip(second)) {
+        *pair = [*a, *b];
+    }
+    out
+}
+
 fn shuffle8(data: &[u8], planes: &mut [u8], count: usize) {
-    let split = split_mut::<8>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
-    for (i, group) in data.as_chunks::<{ 8 * LANES }>().0.iter().enumerate() {
-        let words = core::array::from_fn(|r| word(group, 8 * r));
-        for (p, row) in transpose8(words).into_iter().enumerate() {
-            split[p][i] = row.to_le_bytes();
+    let whole = count - count % ROW;
+    let mut local = [[0; RUN]; 8];
+    for (run, chunk) in data[..8 * whole].chunks(8 * RUN).enumerate() {
+        for (i, group) in chunk.as_chunks::<{ 8 * ROW }>().0.iter().enumerate() {
+            // Four bits of a byte's number tell its element, three its place there: four rotations exchange them.
+            let rows = riffle(riffle(riffle(riffle(*group))));
+            for (plane, row) in local.iter_mut().zip(rows.as_chunks::<ROW>().0) {
+                plane[i * ROW..(i + 1) * ROW].copy_from_slice(row);
+            }
+        }
+        let len = chunk.len() / 8;
+        for (p, plane) in local.iter().enumerate() {
+            planes[p * count + run * RUN..][..len].copy_from_slice(&plane[..len]);
         }
     }
-    shuffle_any(data, 8, planes, count, count - count % LANES);
+    shuffle_any(data, 8, planes, count, whole);
 }
 
 fn join8(planes: [&[u8]; 8], out: &mut [u8]) {
-    let groups = planes.map(|plane| plane.as_chunks::<LANES>().0);
-    for (i, group) in out.as_chunks_mut::<{ 8 * LANES }>().0.iter_mut().enumerate() {
-        let words = core::array::from_fn(|p| u64::from_le_bytes(groups[p][i]));
-        for (r, element) in transpose8(words).into_iter().enumerate() {
-            group[8 * r..8 * r + 8].copy_from_slice(&element.to_le_bytes());
+    let groups = planes.map(|plane| plane.as_chunks::<ROW>().0);
+    let done = out.len() / 8 / ROW * ROW;
+    for (i, group) in out.as_chunks_mut::<{ 8 * ROW }>().0.iter_mut().enumerate() {
+        let mut rows = [0; 8 * ROW];
+        for (row, plane) in rows.as_chunks_mut::<ROW>().0.iter_mut().zip(groups) {
+            *row = plane[i];
         }
+        *group = riffle(riffle(riffle(rows)));
     }
-    let done = out.len() / 8 / LANES * LANES;
     join_any(|p| planes[p], 8, done, out);
 }
 
@@ -226,7 +238,7 @@ mod tests {
     #[test]
     fn the_kernels_equal_the_definition_at_every_length() {
         for width in [1, 2, 3, 4, 8, 16] {
-            for count in 0..70 {
+            for count in (0..70).chain([RUN - 1, RUN, RUN + 1, 2 * RUN + 17]) {
                 let data: Vec<u8> = (0..width * count).map(|i| (i * 31 + i / 255) as u8).collect();
                 let mut expected = vec![0; data.len()];
                 shuffle_any(&data, width, &mut expected, count, 0);

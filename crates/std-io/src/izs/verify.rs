@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value};
+use core_codec::codec::zstd;
+use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value, repeated_keys};
 use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
 
 use super::reduce::Reduce;
@@ -42,6 +43,7 @@ impl IzsFile {
     /// Only when the file cannot be had any more; what is wrong in it is a finding.
     pub fn verify(&self, summaries: bool, report: Report) -> Result<(), Error> {
         self.verify_header(report)?;
+        self.verify_keys(report)?;
         let mut ends = self.budget();
         for entity in self.schema().entities() {
             self.verify_entity(entity, report, &mut ends);
@@ -75,6 +77,19 @@ impl IzsFile {
         let first = dialects.next();
         if dialects.any(|dialect| Some(dialect) != first) {
             warning(report, String::new(), "streams use the key names of different dialects".into());
+        }
+        Ok(())
+    }
+
+    /// Whether each object of the schema has each key but once.
+    fn verify_keys(&self, report: Report) -> Result<(), Error> {
+        let stored = self.input.run(|source| Ok(source.bytes(self.izs.schema_bytes())?.to_vec()))?;
+        let text = zstd::decode_bounded(&stored, self.limits.metadata_bytes)
+            .map_err(|kind| core_codec::Error::new("schema", kind))?;
+        for key in repeated_keys(&text, &self.limits)? {
+            let message =
+                format!("the schema repeats key {key:?} in an object: readers may take either value");
+            warning(report, String::new(), message);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -153,8 +153,8 @@ impl Object {
         self.0.is_empty()
     }
 
-    /// Keeps the last value of each repeated key, in the place of the first.
-    fn from_members(mut members: Vec<(Box<str>, Value)>) -> Self {
+    /// Keeps the last value of each repeated key, in the place of the first, and tells `repeats` the key.
+    fn from_members(mut members: Vec<(Box<str>, Value)>, mut repeats: impl FnMut(&str)) -> Self {
         let mut order: Vec<u32> = (0..members.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| members[a as usize].0.cmp(&members[b as usize].0).then(a.cmp(&b)));
         let repeated: Vec<_> = order
@@ -166,6 +166,7 @@ impl Object {
         let values: Vec<_> = repeated.iter().map(|places| (places[0], places[places.len() - 1])).collect();
         for (first, last) in values {
             members[first as usize].1 = core::mem::take(&mut members[last as usize].1);
+            repeats(&members[first as usize].0);
         }
         let mut place = 0..;
         members.retain(|_| place.next().is_none_or(|place| stale.binary_search(&place).is_err()));
@@ -185,7 +186,7 @@ impl IntoIterator for Object {
 
 impl FromIterator<(Box<str>, Value)> for Object {
     fn from_iter<I: IntoIterator<Item = (Box<str>, Value)>>(members: I) -> Self {
-        Self::from_members(members.into_iter().collect())
+        Self::from_members(members.into_iter().collect(), |_| ())
     }
 }
 
@@ -227,9 +228,23 @@ impl fmt::Display for Value {
 /// [`ErrorKind::Invalid`] with the parser's words, line and column included, for malformed text;
 /// [`ErrorKind::Limit`] for too many values or levels.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
-    let budget = Budget { values: Cell::new(limits.entries), exceeded: Cell::new(None) };
+    parse_within(text, limits, &Budget::new(limits))
+}
+
+/// Keys that an object of the text has more than once, which a [`parse`]d [`Value`] no longer shows: at most
+/// the first 16.
+///
+/// # Errors
+/// As [`parse`].
+pub fn repeated_keys(text: &[u8], limits: &Limits) -> Result<Vec<Box<str>>, Error> {
+    let budget = Budget::new(limits);
+    parse_within(text, limits, &budget)?;
+    Ok(budget.repeated.into_inner())
+}
+
+fn parse_within(text: &[u8], limits: &Limits, budget: &Budget) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let seed = Seed { budget: &budget, depth: limits.depth };
+    let seed = Seed { budget, depth: limits.depth };
     let parsed = seed.deserialize(&mut deserializer).and_then(|value| {
         deserializer.end()?;
         Ok(value)
@@ -253,13 +268,28 @@ enum Bound {
     Depth,
 }
 
-/// What one parse may still take, and which bound it passed.
+/// Repeated keys that are remembered.
+const MOST_REPEATED: usize = 16;
+
+/// What one parse may still take, which bound it passed, and what it found odd.
 struct Budget {
     values: Cell<u64>,
     exceeded: Cell<Option<Bound>>,
+    repeated: RefCell<Vec<Box<str>>>,
 }
 
 impl Budget {
+    fn new(limits: &Limits) -> Self {
+        Self { values: Cell::new(limits.entries), exceeded: Cell::new(None), repeated: RefCell::default() }
+    }
+
+    fn repeats(&self, key: &str) {
+        let mut repeated = self.repeated.borrow_mut();
+        if repeated.len() < MOST_REPEATED {
+            repeated.push(key.into());
+        }
+    }
+
     fn take_one<E: serde::de::Error>(&self) -> Result<(), E> {
         match self.values.get().checked_sub(1) {
             Some(left) => {
@@ -354,7 +384,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             }
             members.push((name, items.next_value_seed(inner)?));
         }
-        Ok(Value::Object(Object::from_members(members)))
+        Ok(Value::Object(Object::from_members(members, |key| self.budget.repeats(key))))
     }
 }
 
@@ -378,6 +408,9 @@ mod tests {
     fn a_repeated_key_keeps_its_first_place_and_its_last_value() {
         let text = r#"{"b":1,"a":2,"b":3,"c":4,"a":5,"b":6}"#;
         assert_eq!(format!("{}", parse_text(text).unwrap()), r#"{"b":6,"a":5,"c":4}"#);
+        let repeated = repeated_keys(text.as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(repeated, ["a".into(), "b".into()]);
+        assert!(repeated_keys(br#"[{"a":1},{"a":1}]"#, &Limits::default()).unwrap().is_empty());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use builder::{DEFAULT_BLOCK, MAX_BLOCK_BYTES, MIN_BLOCK, SchemaBuilder};
 pub use descriptor::{Descriptor, Method};
 pub use emit::Strictness;
 pub use field::{Field, FieldValue};
-pub use json::{Object, Value, parse as parse_json};
+pub use json::{Object, Value, parse as parse_json, repeated_keys};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
 pub use time::Rate;
