@@ -1,6 +1,6 @@
 //! One row for each stream.
 
-use core_codec::izs::model::{EntityId, Role, Schema, StreamId, Target};
+use core_codec::izs::model::{EntityId, Link, Role, Schema, StreamId, Target};
 use std_io::IzsFile;
 
 use crate::output::{Row, row};
@@ -8,16 +8,27 @@ use crate::output::{Row, row};
 /// What the root is called.
 pub(super) const ROOT: &str = ".";
 
-/// The name of an entity, as `cat` takes it: its path, or its JSON pointer where the path leads elsewhere.
+/// The name of an entity, as `cat` takes it: its path, or its JSON pointer where the path could lead elsewhere.
 fn name(schema: &Schema, entity: EntityId) -> String {
-    if entity == schema.root() {
-        return ROOT.into();
-    }
-    let path = schema.entity_path(entity).to_string();
-    match find(schema, &path) {
-        Some(Target::Entity(found)) if found == entity => path,
-        _ => schema.entity_pointer(entity).to_string(),
-    }
+    let is_plain = match schema[entity].link() {
+        Link::Root if schema.find(ROOT).is_none() => return ROOT.into(),
+        Link::Root => false,
+        _ => std::iter::successors(Some(entity), |&id| schema[id].parent()).all(|id| is_plain(schema, id)),
+    };
+    if is_plain { schema.entity_path(entity).to_string() } else { schema.entity_pointer(entity).to_string() }
+}
+
+/// Whether the name of an entity is one step of a path, and no other beside it has it.
+fn is_plain(schema: &Schema, id: EntityId) -> bool {
+    let entity = &schema[id];
+    let (Link::Member { container, name }, Some(parent)) = (entity.link(), entity.parent()) else {
+        return true;
+    };
+    let other = |&sibling: &EntityId| matches!(schema[sibling].link(), Link::Member { container: other, .. } if other != container);
+    let siblings = schema[parent].children();
+    // Members of one container have different names, and stand together.
+    let alone = !siblings.first().is_some_and(other) && !siblings.last().is_some_and(other);
+    alone && !name.is_empty() && !name.contains('/')
 }
 
 /// What an item is that [`name`] or `digest` printed.
