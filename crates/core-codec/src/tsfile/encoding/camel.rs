@@ -82,7 +82,7 @@ fn fraction(bits: &mut BitReader<'_>) -> Result<(f64, f64), ErrorKind> {
 fn round(value: f64) -> f64 {
     let shifted = value + 0.5;
     let whole = shifted as i64;
-    (if whole as f64 > shifted { whole - 1 } else { whole }) as f64
+    (if whole as f64 > shifted { whole.saturating_sub(1) } else { whole }) as f64
 }
 
 /// A ZigZag-mapped number in groups of seven bits, least significant first, each followed by a bit that says
@@ -121,6 +121,7 @@ mod tests {
     #[test]
     fn rounding_is_floor_of_half_more() {
         assert_eq!([2.5, -2.5, -0.2, 0.4].map(round), [3.0, -2.0, 0.0, 0.0]);
+        assert_eq!([-1e300, 1e300].map(round), [i64::MIN as f64, i64::MAX as f64]);
     }
 
     #[test]
