@@ -28,9 +28,12 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Ok(mut indexer) = complete(Indexer::new(data, &limits)) {
         let _ = complete(indexer.run(data));
-        let (file, devices, _) = indexer.finish();
-        for device in devices {
-            drain(&file, data, Plan::of_series(device.time, device.series, TimeRange::ALL));
+        let (file, _) = indexer.finish();
+        let mut devices = file.devices(None);
+        while let Ok(Some(device)) = complete(devices.next(data)) {
+            if let Ok(plan) = complete(Plan::new(&file, data, &device, None, TimeRange::ALL)) {
+                drain(&file, data, plan);
+            }
         }
     }
 });

@@ -17,7 +17,7 @@ use core_codec::tsfile::query::{
     Aggregate, Aggregator, Ask, Batch, Plan, Rows as Query, Scalar, Serial, TimeRange,
 };
 use core_codec::tsfile::scan::Indexer;
-use core_codec::tsfile::{DataType, DeviceEntry, Encoding, Series, TsFile, Value};
+use core_codec::tsfile::{DataType, DeviceEntry, Encoding, Series, Statistics, TsFile, Value};
 use proptest::prelude::*;
 use tsfile_support::{Cells, Device, Footer, Rows, cells, device, file};
 
@@ -221,11 +221,11 @@ proptest! {
         let cut = &bytes[..closed.metadata.meta_offset as usize];
         let mut indexer = complete(Indexer::new(cut, &Limits::default())).unwrap();
         complete(indexer.run(cut)).unwrap();
-        let (scanned, mut devices, damage) = indexer.finish();
+        let (scanned, damage) = indexer.finish();
         prop_assert_eq!(damage, None);
-        prop_assert_eq!(devices.len(), 1);
-        let found = devices.remove(0);
-        let plan = Plan::of_series(found.time, found.series, TimeRange::ALL);
+        let found = devices(&scanned, cut);
+        prop_assert_eq!(found.len(), 1);
+        let plan = complete(Plan::new(&scanned, cut, &found[0], None, TimeRange::ALL)).unwrap();
         let table = complete(drain(&scanned, cut, plan)).unwrap();
         prop_assert_eq!(ints(table), model(&device, TimeRange::ALL));
     }
@@ -338,18 +338,23 @@ fn scans_find_all_data_of_real_files() {
             let mut indexer = complete(Indexer::new(&bytes[..], &Limits::default())).unwrap();
             complete(indexer.run(&bytes[..])).unwrap();
             assert_eq!(indexer.position(), bytes.len() as u64 - zeros, "{name}");
-            let (_, found, damage) = indexer.finish();
+            let (scanned, damage) = indexer.finish();
             assert_eq!(damage, None, "{name}");
+            let found = scanned.scanned().unwrap();
             for device in devices(&closed, &bytes_of(&name)[..]) {
-                let scanned = found.iter().find(|found| found.id == device.id);
-                let scanned = scanned.unwrap_or_else(|| panic!("{name}: {}", device.id));
+                let same = found.iter().find(|found| found.id == device.id);
+                let same = same.unwrap_or_else(|| panic!("{name}: {}", device.id));
                 for series in complete(closed.all_series(&bytes_of(&name)[..], &device)).unwrap() {
-                    let all = scanned.series.iter().chain(&scanned.time);
-                    let same = all.into_iter().find(|found| found.name == series.name);
+                    let same = same.series.iter().find(|found| found.name == series.name);
                     let same = same.unwrap_or_else(|| panic!("{name}: {}", series.name));
                     let offsets =
                         |series: &Series| -> Vec<u64> { series.chunks.iter().map(|c| c.offset).collect() };
                     assert_eq!(offsets(same), offsets(&series), "{name}: {}", series.name);
+                    let ends = |series: &Series| {
+                        let Statistics { count, start, end, .. } = series.statistics;
+                        (count > 0).then_some((count, start, end))
+                    };
+                    assert_eq!(ends(same), ends(&series), "{name}: {}", series.name);
                 }
             }
         }
@@ -358,7 +363,7 @@ fn scans_find_all_data_of_real_files() {
         let mut indexer = complete(Indexer::new(inside, &Limits::default())).unwrap();
         complete(indexer.run(inside)).unwrap();
         assert!(indexer.position() <= inside.len() as u64);
-        assert_eq!(indexer.finish().2.is_some(), cut.len() > 7, "{name}");
+        assert_eq!(indexer.finish().1.is_some(), cut.len() > 7, "{name}");
     }
 }
 

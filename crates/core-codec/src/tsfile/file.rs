@@ -11,17 +11,21 @@ use crate::tsfile::device::DeviceId;
 use crate::tsfile::index::{DeviceCursor, DeviceEntry, find_device};
 use crate::tsfile::metadata::Metadata;
 use crate::tsfile::page::{Access, PageDecoder};
+use crate::tsfile::scan::ScannedDevice;
 use crate::tsfile::series::{ChunkMetadata, Series, SeriesCursor, find_series};
 
 /// An open file.
 ///
-/// It holds the metadata of the footer, and nothing that grows with the number of devices and series.
+/// It holds the metadata of the footer, and nothing that grows with the number of devices and series; unless it was
+/// [scanned](crate::tsfile::scan), when it holds what the index would say.
 #[derive(Clone, Debug)]
 pub struct TsFile {
     /// The footer.
     pub metadata: Metadata,
     limits: Limits,
     access: Access,
+    /// What a scan found, in place of the index.
+    scanned: Option<Vec<ScannedDevice>>,
 }
 
 impl TsFile {
@@ -38,7 +42,19 @@ impl TsFile {
     #[must_use]
     pub fn new(metadata: Metadata, limits: &Limits) -> Self {
         let access = Access::new(&metadata);
-        Self { metadata, limits: limits.clone(), access }
+        Self { metadata, limits: limits.clone(), access, scanned: None }
+    }
+
+    /// Takes what a scan found for the index; the data ends at `end`.
+    pub(crate) fn set_scanned(&mut self, devices: Vec<ScannedDevice>, end: u64) {
+        self.scanned = Some(devices);
+        self.metadata.meta_offset = end;
+    }
+
+    /// The devices that a scan found, in the order in which they appear; `None` in a file that is read by its index.
+    #[must_use]
+    pub fn scanned(&self) -> Option<&[ScannedDevice]> {
+        self.scanned.as_deref()
     }
 
     /// Gives the master key of an encrypted file; nothing happens to one that is not encrypted.
@@ -68,7 +84,13 @@ impl TsFile {
     /// All devices, or those of one table.
     #[must_use]
     pub fn devices(&self, table: Option<&str>) -> DeviceCursor {
-        DeviceCursor::new(&self.metadata, &self.limits, table)
+        let index = DeviceCursor::new(&self.metadata, &self.limits, table);
+        let Some(scanned) = &self.scanned else { return index };
+        let all = entries(scanned);
+        index.listed(match table {
+            Some(table) => all.filter(|device| device.id.table() == table).collect(),
+            None => all.collect(),
+        })
     }
 
     /// Finds a device.
@@ -76,7 +98,10 @@ impl TsFile {
     /// # Errors
     /// What is wrong with the index.
     pub fn device<S: Source + ?Sized>(&self, source: &S, id: &DeviceId) -> Poll<Option<DeviceEntry>> {
-        find_device(source, &self.metadata, &self.limits, id)
+        match &self.scanned {
+            Some(scanned) => Ok(entries(scanned).find(|device| device.id == *id)),
+            None => find_device(source, &self.metadata, &self.limits, id),
+        }
     }
 
     /// What the bloom filter says: `false` is certain.
@@ -118,7 +143,23 @@ impl TsFile {
         device: &DeviceEntry,
         measurement: &str,
     ) -> Poll<Option<Series>> {
+        if self.scanned.is_some() {
+            let mut all = self.series_of(device);
+            return all.next_wanted(source, &self.metadata, &self.limits, |name| name == measurement);
+        }
         find_series(source, &self.metadata, &self.limits, device, measurement)
+    }
+
+    /// The series of a device, the time column of aligned measurements included.
+    #[must_use]
+    pub fn series_of(&self, device: &DeviceEntry) -> SeriesCursor {
+        match &self.scanned {
+            Some(scanned) => {
+                let found = usize::try_from(device.node.start).ok().and_then(|number| scanned.get(number));
+                SeriesCursor::listed(found.map(|device| device.series.clone()).unwrap_or_default())
+            }
+            None => SeriesCursor::new(&self.metadata, &self.limits, device),
+        }
     }
 
     /// All series of a device, the time column of aligned measurements included.
@@ -126,7 +167,7 @@ impl TsFile {
     /// # Errors
     /// What is wrong with the index.
     pub fn all_series<S: Source + ?Sized>(&self, source: &S, device: &DeviceEntry) -> Poll<Vec<Series>> {
-        let mut cursor = SeriesCursor::new(&self.metadata, &self.limits, device);
+        let mut cursor = self.series_of(device);
         let mut all = Vec::new();
         while let Some(series) = cursor.next(source, &self.metadata, &self.limits)? {
             crate::limits::check("series of a device", all.len() as u64 + 1, self.limits.entries)
@@ -152,4 +193,11 @@ impl TsFile {
             .detail(found.name)
             .into())
     }
+}
+
+fn entries(scanned: &[ScannedDevice]) -> impl Iterator<Item = DeviceEntry> {
+    scanned
+        .iter()
+        .zip(0..)
+        .map(|(device, number)| DeviceEntry { id: device.id.clone(), node: number..number })
 }

@@ -200,7 +200,7 @@ impl Walk {
 pub struct DeviceEntry {
     /// Its id.
     pub id: DeviceId,
-    /// Root node of its measurements.
+    /// Root node of its measurements. A file that was scanned has none: here it is the number of the device.
     pub node: Range<u64>,
 }
 
@@ -208,6 +208,8 @@ pub struct DeviceEntry {
 ///
 /// It holds one node a level, whatever the number of devices.
 pub struct DeviceCursor {
+    /// Those of a file that was scanned.
+    listed: alloc::vec::IntoIter<DeviceEntry>,
     bounds: Bounds,
     roots: alloc::vec::IntoIter<Range<u64>>,
     walk: Option<Walk>,
@@ -223,7 +225,13 @@ impl DeviceCursor {
             .filter(|root| table.is_none() || root.table.is_none() || root.table.as_deref() == table)
             .map(|root| root.node.clone())
             .collect();
-        Self { bounds: Bounds::new(metadata, limits), roots: roots.into_iter(), walk: None }
+        let listed = Vec::new().into_iter();
+        Self { listed, bounds: Bounds::new(metadata, limits), roots: roots.into_iter(), walk: None }
+    }
+
+    /// These devices, before those of the index.
+    pub(crate) fn listed(self, devices: Vec<DeviceEntry>) -> Self {
+        Self { listed: devices.into_iter(), ..self }
     }
 
     /// The next device.
@@ -231,6 +239,9 @@ impl DeviceCursor {
     /// # Errors
     /// What is wrong with the index.
     pub fn next<S: Source + ?Sized>(&mut self, source: &S) -> Poll<Option<DeviceEntry>> {
+        if let Some(device) = self.listed.next() {
+            return Ok(Some(device));
+        }
         loop {
             if let Some(walk) = &mut self.walk
                 && let Some(leaf) = walk.next(source)?

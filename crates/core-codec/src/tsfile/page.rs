@@ -2,7 +2,6 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::mem;
 
 use crate::codec;
 use crate::error::{Error, ErrorKind};
@@ -256,17 +255,38 @@ fn decode_values(
     if !encoding::has_flavours(encoding, dtype) {
         return first;
     }
-    let Some(statistics) = statistics else { return first };
-    if first.is_ok() && agrees(&statistics.values, out) {
+    let known =
+        statistics.map(|statistics| &statistics.values).filter(|values| **values != ValueStatistics::None);
+    if first.is_ok() && known.is_some_and(|values| agrees(values, out)) {
         return Ok(());
     }
     let mut other = Values::new(dtype).ok_or(ErrorKind::Unsupported("type"))?;
     let second = encoding::decode(encoding, dtype, Flavour::Java, input, count, &mut other);
-    if second.is_ok() && (first.is_err() || agrees(&statistics.values, &other)) {
-        *out = mem::replace(&mut other, Values::Boolean(Vec::new()));
-        return Ok(());
+    match known {
+        _ if second.is_err() => first,
+        None if first.is_ok() && same_bits(out, &other) => first,
+        None if first.is_ok() => {
+            Err(ErrorKind::Unsupported("values that two writers encode differently, without statistics"))
+        }
+        Some(values) if first.is_ok() && !agrees(values, &other) => first,
+        _ => {
+            *out = other;
+            Ok(())
+        }
     }
-    first
+}
+
+/// Whether the values are the same, NaN being equal to itself.
+fn same_bits(one: &Values, other: &Values) -> bool {
+    match (one, other) {
+        (Values::Float(one), Values::Float(other)) => {
+            one.iter().map(|v| v.to_bits()).eq(other.iter().map(|v| v.to_bits()))
+        }
+        (Values::Double(one), Values::Double(other)) => {
+            one.iter().map(|v| v.to_bits()).eq(other.iter().map(|v| v.to_bits()))
+        }
+        _ => one == other,
+    }
 }
 
 /// Whether first, last, smallest and largest value are those of the statistics.

@@ -7,16 +7,15 @@ use alloc::vec::Vec;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, check};
 use crate::source::{Poll, Source, Stop};
-use crate::tsfile::chunk::{Chunk, PageCursor, Role};
+use crate::tsfile::chunk::{Chunk, Page, PageCursor, Role};
 use crate::tsfile::device::{DeviceId, DeviceKey};
 use crate::tsfile::file::TsFile;
-use crate::tsfile::metadata::{DATA_START, Metadata, SEPARATOR, Version, read_head, read_tail};
+use crate::tsfile::metadata::{DATA_START, Metadata, SEPARATOR, Version, read_head};
 use crate::tsfile::page::PageDecoder;
 use crate::tsfile::series::{ChunkMetadata, Series, read_at};
 use crate::tsfile::statistics::{Statistics, ValueStatistics};
-use crate::tsfile::types::DataType;
 use crate::tsfile::wire::{byte, int64};
-use crate::tsfile::{Column, Values};
+use crate::tsfile::{Bitmap, Column, Values};
 
 const CHUNK_GROUP: u8 = 0x00;
 const PLAN_INDEX: u8 = 0x04;
@@ -129,27 +128,36 @@ impl Scanner {
 pub struct ScannedDevice {
     /// The device.
     pub id: DeviceId,
-    /// The time column of aligned measurements, if it has them.
-    pub time: Option<Series>,
-    /// Its measurements, in the order in which they appear.
+    /// Its series, in the order in which they appear; the time column of aligned measurements is among them.
     pub series: Vec<Series>,
 }
 
 /// Builds by a scan what the index of a closed file says: all devices, series and chunks with their statistics.
 ///
-/// Pages of chunks that have only one are decoded for their times. Memory grows with the number of chunks, up to
-/// the limit of entries.
+/// Pages without statistics of their own are decoded. Memory grows with the number of chunks, up to the limit of
+/// entries.
 pub struct Indexer {
     scanner: Scanner,
     file: TsFile,
     decoder: PageDecoder,
     devices: Vec<ScannedDevice>,
     places: BTreeMap<Vec<Option<Box<str>>>, usize>,
+    /// Place of a series in its device, by the place of the device and its name.
+    series: BTreeMap<(usize, Box<str>), usize>,
     current: Option<usize>,
     /// A chunk whose statistics are being worked out.
-    pending: Option<(Chunk, PageCursor, Option<Statistics>)>,
+    pending: Option<Pending>,
+    /// Times of the last time chunk, if it has only one page.
+    times: Vec<i64>,
     chunks: u64,
     damage: Option<Error>,
+}
+
+struct Pending {
+    chunk: Chunk,
+    pages: PageCursor,
+    /// Of the pages so far.
+    statistics: Option<Statistics>,
 }
 
 impl Indexer {
@@ -160,8 +168,8 @@ impl Indexer {
     pub fn new<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Self> {
         let scanner = Scanner::new(source, limits)?;
         // A file that was closed may name its encryption, tables and properties.
-        let metadata = match read_tail(source, limits).and_then(|_| Metadata::read(source, limits)) {
-            Ok(metadata) => metadata,
+        let metadata = match Metadata::read(source, limits) {
+            Ok(metadata) => Metadata { roots: Vec::new(), bloom: None, ..metadata },
             Err(Stop::Need(ranges)) => return Err(Stop::Need(ranges)),
             Err(Stop::Error(_)) => Metadata {
                 version: scanner.version(),
@@ -180,8 +188,10 @@ impl Indexer {
             file,
             devices: Vec::new(),
             places: BTreeMap::new(),
+            series: BTreeMap::new(),
             current: None,
             pending: None,
+            times: Vec::new(),
             chunks: 0,
             damage: None,
         })
@@ -201,40 +211,45 @@ impl Indexer {
     /// Goes on to the end of the data, or to the first damage.
     ///
     /// # Errors
-    /// [`Stop::Need`], and a limit that is passed; damage is told by [`finish`](Self::finish).
+    /// As [`step`](Self::step).
     pub fn run<S: Source + ?Sized>(&mut self, source: &S) -> Poll<()> {
-        while self.damage.is_none() {
-            match self.step(source) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(Stop::Error(error))
-                    if matches!(error.kind(), ErrorKind::Limit { what: "chunks", .. }) =>
-                {
-                    return Err(error.into());
-                }
-                Err(Stop::Error(error)) => {
-                    self.pending = None;
-                    self.damage = Some(error);
-                }
-                Err(need) => return Err(need),
-            }
-        }
+        while self.step(source)? {}
         Ok(())
     }
 
-    /// The file, its devices, and what ended the scan before the end of the data.
+    /// Takes in the next thing of the data section. `false` at the end of the data and at the first damage.
+    ///
+    /// # Errors
+    /// [`Stop::Need`], and a limit that is passed; damage is told by [`finish`](Self::finish).
+    pub fn step<S: Source + ?Sized>(&mut self, source: &S) -> Poll<bool> {
+        if self.damage.is_some() {
+            return Ok(false);
+        }
+        match self.advance(source) {
+            Err(Stop::Error(error)) if !matches!(error.kind(), ErrorKind::Limit { what: "chunks", .. }) => {
+                self.damage = Some(error);
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
+    /// The file, whose index is what was found, and what ended the scan before the end of the data.
     #[must_use]
-    pub fn finish(self) -> (TsFile, Vec<ScannedDevice>, Option<Error>) {
-        (self.file, self.devices, self.damage)
+    pub fn finish(self) -> (TsFile, Option<Error>) {
+        let end = self.position();
+        let Self { mut file, devices, damage, .. } = self;
+        file.set_scanned(devices, end);
+        (file, damage)
     }
 
     /// Where the data that was understood ends.
     #[must_use]
     pub fn position(&self) -> u64 {
-        self.pending.as_ref().map_or(self.scanner.position(), |(chunk, ..)| chunk.offset)
+        self.pending.as_ref().map_or(self.scanner.position(), |pending| pending.chunk.offset)
     }
 
-    fn step<S: Source + ?Sized>(&mut self, source: &S) -> Poll<bool> {
+    fn advance<S: Source + ?Sized>(&mut self, source: &S) -> Poll<bool> {
         if self.pending.is_some() {
             self.describe(source)?;
             return Ok(true);
@@ -250,7 +265,7 @@ impl Indexer {
                 check("chunks", self.chunks, self.file.limits().entries)
                     .map_err(|kind| Error::new("file", kind).at(chunk.offset))?;
                 let pages = chunk.pages();
-                self.pending = Some((chunk, pages, None));
+                self.pending = Some(Pending { chunk, pages, statistics: None });
             }
         }
         Ok(true)
@@ -259,94 +274,103 @@ impl Indexer {
     fn enter(&mut self, id: DeviceId) {
         let devices = &mut self.devices;
         let place = *self.places.entry(id.segments().to_vec()).or_insert_with(|| {
-            devices.push(ScannedDevice { id, time: None, series: Vec::new() });
+            devices.push(ScannedDevice { id, series: Vec::new() });
             devices.len() - 1
         });
         self.current = Some(place);
+        self.times.clear();
     }
 
     /// Adds the next page of the pending chunk to its statistics, or files the chunk.
+    ///
+    /// A page that cannot be read leaves the chunk without statistics: where the next chunk starts is known, and
+    /// whoever reads this one is told.
     fn describe<S: Source + ?Sized>(&mut self, source: &S) -> Poll<()> {
-        let Some((chunk, pages, statistics)) = &mut self.pending else { return Ok(()) };
-        let mut ahead = pages.clone();
-        let Some(page) = ahead.next(source, self.file.limits())? else {
-            let (chunk, _, statistics) = match self.pending.take() {
-                Some(pending) => pending,
-                None => return Ok(()),
-            };
-            self.file_chunk(&chunk, statistics);
-            return Ok(());
+        let Some(pending) = &self.pending else { return Ok(()) };
+        let mut pages = pending.pages.clone();
+        let found = match pages.next(source, self.file.limits()) {
+            Ok(Some(page)) => self.page(source, &page).map(Some),
+            Ok(None) => Ok(None),
+            Err(stop) => Err(stop),
         };
-        let found = match &page.statistics {
-            Some(found) => Some(found.clone()),
-            None if page.uncompressed == 0 || chunk.role == Role::Value => None,
-            None => {
-                source.request(core::slice::from_ref(&page.payload))?;
-                let mut times = Vec::new();
-                match chunk.role {
-                    Role::Time => self.decoder.times(source, chunk, &page, None, &mut times)?,
-                    _ => {
-                        let values = Values::new(chunk.dtype).unwrap_or(Values::Boolean(Vec::new()));
-                        let mut column = Column { values, validity: Default::default() };
-                        self.decoder.rows(source, chunk, &page, None, &mut times, &mut column)?;
-                    }
-                }
-                let start = times.iter().min().copied();
-                start.zip(times.iter().max().copied()).map(|(start, end)| Statistics {
-                    count: times.len() as u32,
-                    start,
-                    end,
-                    values: ValueStatistics::None,
-                })
+        match (found, &mut self.pending) {
+            (Err(Stop::Need(ranges)), _) => return Err(Stop::Need(ranges)),
+            (Ok(Some(found)), Some(pending)) => {
+                pending.statistics = joined(pending.statistics.take(), found);
+                pending.pages = pages;
             }
-        };
-        if let Some(found) = found {
-            *statistics = Some(match statistics.take() {
-                None => Statistics { values: ValueStatistics::None, ..found },
-                Some(all) => Statistics {
-                    count: all.count.saturating_add(found.count),
-                    start: all.start.min(found.start),
-                    end: all.end.max(found.end),
-                    values: ValueStatistics::None,
-                },
-            });
+            (Ok(None), _) => self.file_chunk(false),
+            (Err(Stop::Error(_)), _) | (Ok(Some(_)), None) => self.file_chunk(true),
         }
-        *pages = ahead;
         Ok(())
     }
 
-    fn file_chunk(&mut self, chunk: &Chunk, statistics: Option<Statistics>) {
-        let Some(device) = self.current.and_then(|current| self.devices.get_mut(current)) else { return };
-        let meta = ChunkMetadata { offset: chunk.offset, statistics: statistics.clone() };
-        let new = || Series {
-            name: chunk.name.clone(),
-            dtype: chunk.dtype,
-            statistics: Statistics {
-                count: 0,
-                start: i64::MAX,
-                end: i64::MIN,
-                values: ValueStatistics::None,
-            },
-            chunks: Vec::new(),
-        };
-        let series = if chunk.role == Role::Time || chunk.dtype == DataType::Vector {
-            device.time.get_or_insert_with(new)
-        } else {
-            match device.series.iter().position(|series| series.name == chunk.name) {
-                Some(index) => &mut device.series[index],
-                None => {
-                    device.series.push(new());
-                    let last = device.series.len() - 1;
-                    &mut device.series[last]
+    /// Count and times of a page of the pending chunk: as it says, or by decoding it. `None` for one without
+    /// values.
+    fn page<S: Source + ?Sized>(&mut self, source: &S, page: &Page) -> Poll<Option<Statistics>> {
+        let Self { pending, decoder, times: last, .. } = self;
+        let Some(Pending { chunk, .. }) = pending else { return Ok(None) };
+        if page.statistics.is_some() || page.uncompressed == 0 {
+            return Ok(page.statistics.clone());
+        }
+        source.request(core::slice::from_ref(&page.payload))?;
+        let values = Values::new(chunk.dtype).unwrap_or(Values::Boolean(Vec::new()));
+        let mut column = Column { values, validity: Bitmap::default() };
+        let mut times = Vec::new();
+        match chunk.role {
+            Role::Time => {
+                last.clear();
+                decoder.times(source, chunk, page, None, &mut times)?;
+                last.clone_from(&times);
+            }
+            Role::Value => {
+                decoder.values(source, chunk, page, None, last.len(), &mut column)?;
+                let present = last.iter().enumerate().filter(|&(row, _)| column.validity.get(row));
+                times.extend(present.map(|(_, time)| time));
+            }
+            Role::Plain => {
+                // Values that cannot be read have times all the same.
+                let read = decoder.rows(source, chunk, page, None, &mut times, &mut column);
+                if times.is_empty() {
+                    read?;
                 }
             }
-        };
-        if let Some(found) = statistics {
+        }
+        let ends = times.iter().min().copied().zip(times.iter().max().copied());
+        let count = times.len() as u32;
+        Ok(ends.map(|(start, end)| Statistics { count, start, end, values: ValueStatistics::None }))
+    }
+
+    /// Files the pending chunk under its device and name.
+    fn file_chunk(&mut self, unreadable: bool) {
+        let Some(Pending { chunk, statistics, .. }) = self.pending.take() else { return };
+        let Some(place) = self.current else { return };
+        let Some(device) = self.devices.get_mut(place) else { return };
+        let index = *self.series.entry((place, chunk.name.clone())).or_insert_with(|| {
+            let statistics =
+                Statistics { count: 0, start: i64::MAX, end: i64::MIN, values: ValueStatistics::None };
+            let (name, dtype) = (chunk.name.clone(), chunk.dtype);
+            device.series.push(Series { name, dtype, statistics, chunks: Vec::new() });
+            device.series.len() - 1
+        });
+        let Some(series) = device.series.get_mut(index) else { return };
+        if let Some(found) = &statistics {
             let all = &mut series.statistics;
             all.count = all.count.saturating_add(found.count);
             all.start = all.start.min(found.start);
             all.end = all.end.max(found.end);
         }
-        series.chunks.push(meta);
+        let statistics = statistics.filter(|_| !unreadable);
+        series.chunks.push(ChunkMetadata { offset: chunk.offset, statistics });
     }
+}
+
+/// Count and times of the pages before and of one more.
+fn joined(all: Option<Statistics>, page: Option<Statistics>) -> Option<Statistics> {
+    let Some(page) = page else { return all };
+    let (count, start, end) = match all {
+        None => (page.count, page.start, page.end),
+        Some(all) => (all.count.saturating_add(page.count), all.start.min(page.start), all.end.max(page.end)),
+    };
+    Some(Statistics { count, start, end, values: ValueStatistics::None })
 }

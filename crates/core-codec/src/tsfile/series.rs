@@ -150,7 +150,9 @@ fn read_record<S: Source + ?Sized>(
 
 /// Goes through the series of a device, with one of them in memory.
 pub struct SeriesCursor {
-    records: RecordCursor,
+    /// Those of a device that was scanned.
+    listed: alloc::vec::IntoIter<Series>,
+    records: Option<RecordCursor>,
     range: Range<u64>,
 }
 
@@ -158,7 +160,13 @@ impl SeriesCursor {
     /// All series of `device`.
     #[must_use]
     pub fn new(metadata: &Metadata, limits: &Limits, device: &DeviceEntry) -> Self {
-        Self { records: RecordCursor::new(metadata, limits, device), range: 0..0 }
+        let records = RecordCursor::new(metadata, limits, device);
+        Self { listed: Vec::new().into_iter(), records: Some(records), range: 0..0 }
+    }
+
+    /// These series.
+    pub(crate) fn listed(series: Vec<Series>) -> Self {
+        Self { listed: series.into_iter(), records: None, range: 0..0 }
     }
 
     /// The next series.
@@ -185,6 +193,9 @@ impl SeriesCursor {
         limits: &Limits,
         wanted: impl Fn(&str) -> bool,
     ) -> Poll<Option<Series>> {
+        if let Some(series) = self.listed.find(|series| wanted(&series.name)) {
+            return Ok(Some(series));
+        }
         loop {
             while !self.range.is_empty() {
                 let (series, next) = read_record(source, metadata, limits, self.range.clone(), &wanted)?;
@@ -193,7 +204,8 @@ impl SeriesCursor {
                     return Ok(series);
                 }
             }
-            match self.records.next(source)? {
+            let Some(records) = &mut self.records else { return Ok(None) };
+            match records.next(source)? {
                 Some(range) => self.range = range,
                 None => return Ok(None),
             }
