@@ -31,6 +31,9 @@ pub(crate) enum Command {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
+        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+        #[arg(long)]
+        scan: bool,
     },
     /// List the streams, arrays or columns
     Ls {
@@ -39,6 +42,9 @@ pub(crate) enum Command {
         /// Print one JSON object a line
         #[arg(long)]
         json: bool,
+        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+        #[arg(long)]
+        scan: bool,
     },
     /// Print the values of one item
     Cat {
@@ -60,11 +66,17 @@ pub(crate) enum Command {
         /// How to print them
         #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
         format: CatFormat,
+        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+        #[arg(long)]
+        scan: bool,
     },
     /// Print a hash of the data of each item, whatever the file's layout
     Digest {
         /// Path or URL
         file: PathBuf,
+        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+        #[arg(long)]
+        scan: bool,
     },
     /// Read all of a file and tell what is wrong or odd about it
     Verify {
@@ -126,8 +138,18 @@ impl Command {
             Self::Info { file, .. }
             | Self::Ls { file, .. }
             | Self::Cat { file, .. }
-            | Self::Digest { file }
+            | Self::Digest { file, .. }
             | Self::Verify { file, .. } => file,
+        }
+    }
+
+    pub(crate) fn scan(&self) -> bool {
+        match self {
+            Self::Info { scan, .. }
+            | Self::Ls { scan, .. }
+            | Self::Cat { scan, .. }
+            | Self::Digest { scan, .. } => *scan,
+            Self::Verify { .. } => false,
         }
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn expect_usage(condition: bool, message: impl Into<String>) -> anyho
 
 /// An open file of one of the formats.
 pub(crate) trait Document {
+    /// What of the file was passed over when it was opened, for stderr; makes a good outcome [`Outcome::LeftOut`].
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
     /// Prints an overview for people. What of the file cannot be read is said in its place, and makes the outcome
     /// [`Outcome::Failed`].
     fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome>;
@@ -164,10 +169,12 @@ impl Format {
 
 /// Opens a file of any of the formats, by its path or URL.
 ///
-/// `key` is the master key of an encrypted one.
-pub(crate) fn open(path: &Path, key: Option<&str>) -> anyhow::Result<Box<dyn Document>> {
+/// `key` is the master key of an encrypted one; `scan` says that a footer is not to be trusted.
+pub(crate) fn open(path: &Path, key: Option<&str>, scan: bool) -> anyhow::Result<Box<dyn Document>> {
     let input = input(path)?;
     match Format::detect(&input)? {
+        Format::TsFile if scan => Ok(Box::new(tsfile::Document::scan(input, key)?)),
+        _ if scan => bail!(WrongUsage("--scan is for TsFiles".into())),
         Format::Izs => Ok(Box::new(izs::Document::open(input)?)),
         Format::Stards => Ok(Box::new(stards::Document::open(input)?)),
         Format::TsFile => Ok(Box::new(tsfile::Document::open(input, key)?)),

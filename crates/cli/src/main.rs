@@ -41,7 +41,18 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
-    let document = document::open(command.file(), key)?;
+    let document = document::open(command.file(), key, command.scan())?;
+    let outcome = print(command, &*document)?;
+    match document.left_out() {
+        Some(text) => {
+            output::complain(&format!("left out: {text}"));
+            Ok(if outcome == Outcome::Done { Outcome::LeftOut } else { outcome })
+        }
+        None => Ok(outcome),
+    }
+}
+
+fn print(command: &Command, document: &dyn Document) -> anyhow::Result<Outcome> {
     output::to_stdout(|out| match command {
         Command::Info { json: true, .. } => {
             let (overview, outcome) = document.info_json()?;
@@ -49,7 +60,7 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
             Ok(outcome)
         }
         Command::Info { .. } => document.info(out),
-        Command::Ls { json, .. } => list(&*document, *json, out),
+        Command::Ls { json, .. } => list(document, *json, out),
         Command::Cat { item, range, slice, rows, format, .. } => {
             let request = CatRequest {
                 item: item.as_deref(),
@@ -65,7 +76,7 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
             document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
-        Command::Verify { json, .. } => verify(command.file(), &*document, *json, out),
+        Command::Verify { json, .. } => verify(command.file(), document, *json, out),
     })
 }
 

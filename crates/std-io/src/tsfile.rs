@@ -1,10 +1,12 @@
 //! TsFiles.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use core_codec::Limits;
 use core_codec::tsfile::query::{Rows, Serial, Test};
+use core_codec::tsfile::scan::Indexer;
 use core_codec::tsfile::{
     DeviceCursor, DeviceEntry, DeviceId, Metadata, Series, SeriesCursor, TsFile as Reader,
 };
@@ -40,6 +42,16 @@ pub use verify::Finding;
 pub struct TsFile {
     input: Input,
     reader: Reader,
+    unread: Option<Unread>,
+}
+
+/// The end of a file that was [recovered](TsFile::recover): what was not understood.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    /// Where it is.
+    pub bytes: Range<u64>,
+    /// Why.
+    pub reason: core_codec::Error,
 }
 
 impl TsFile {
@@ -57,7 +69,42 @@ impl TsFile {
     /// When its footer is damaged.
     pub fn from_input(input: Input, limits: &Limits) -> Result<Self, Error> {
         let reader = input.run(|source| Reader::open(source, limits))?;
-        Ok(Self { input, reader })
+        Ok(Self { input, reader, unread: None })
+    }
+
+    /// Opens a file that was cut off or never finished: goes through the data section by its markers, and takes
+    /// what is found for the index. The file itself stays as it is.
+    ///
+    /// Everything before the first damage is there, [`unread`](Self::unread) tells the rest. Memory grows with the
+    /// number of chunks. Without a footer nobody knows the tables: their devices have the paths that the chunk
+    /// groups name, and what the bloom filter says of a series is not asked.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or does not start as a TsFile.
+    pub fn recover(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::recover_input(Input::open(path, Access::Map)?, &Limits::default(), None)
+    }
+
+    /// As [`recover`](Self::recover), of what `input` holds. `master` is the key of an encrypted file.
+    ///
+    /// # Errors
+    /// As [`recover`](Self::recover), and when it is not the key of the file.
+    pub fn recover_input(input: Input, limits: &Limits, master: Option<&[u8]>) -> Result<Self, Error> {
+        let mut indexer = input.run(|source| Indexer::new(source, limits))?;
+        if let Some(master) = master {
+            indexer.unlock(master)?;
+        }
+        // One step a run, so that what a step has asked for can be forgotten.
+        while input.run(|source| indexer.step(source))? {}
+        let bytes = indexer.position()..input.len();
+        let (reader, damage) = indexer.finish();
+        Ok(Self { input, reader, unread: damage.map(|reason| Unread { bytes, reason }) })
+    }
+
+    /// What was not understood when the file was [recovered](Self::recover), if anything.
+    #[must_use]
+    pub fn unread(&self) -> Option<&Unread> {
+        self.unread.as_ref()
     }
 
     /// Gives the master key of an encrypted file; nothing happens to one that is not encrypted.
@@ -103,8 +150,7 @@ impl TsFile {
     /// The series of a device, the time column of aligned measurements among them.
     #[must_use]
     pub fn series(&self, device: &DeviceEntry) -> SeriesIter<'_> {
-        let cursor = SeriesCursor::new(&self.reader.metadata, self.reader.limits(), device);
-        SeriesIter { file: self, cursor, failed: false }
+        SeriesIter { file: self, cursor: self.reader.series_of(device), failed: false }
     }
 
     /// Finds one series of a device; the bloom filter is asked first.

@@ -2,13 +2,15 @@
 
 #![allow(missing_docs)]
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use core_codec::Limits;
 use core_codec::tsfile::Series;
 use core_codec::tsfile::query::TagFilter;
+use core_codec::tsfile::scan::{Entry, Scanner};
 use std_io::tsfile::{Batch, RowReader, TimeRange, TsFile, matching};
 use std_io::{Access, Input};
 
@@ -95,6 +97,95 @@ fn a_series_is_found_or_certainly_not_there() {
             }
             assert_eq!(file.find(&device.id, "there is no such series").unwrap(), None);
         }
+    }
+}
+
+fn offsets(file: &TsFile) -> BTreeSet<u64> {
+    let devices = file.devices(None).map(Result::unwrap);
+    let series = devices.flat_map(|device| file.series(&device).map(Result::unwrap).collect::<Vec<_>>());
+    series.flat_map(|series| series.chunks).map(|chunk| chunk.offset).collect()
+}
+
+/// All values as text: device, measurement, time and value.
+fn values(file: &TsFile) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for device in file.devices(None).map(Result::unwrap) {
+        for series in file.series(&device).map(Result::unwrap).filter(|series| !series.is_time()) {
+            let Ok(mut rows) = file.rows(&device, Some(&[&series.name]), TimeRange::ALL) else { continue };
+            let mut batch = Batch::default();
+            while matches!(rows.next(&mut batch), Ok(true)) {
+                let values =
+                    batch.times.iter().enumerate().map(|(row, &time)| (time, batch.columns[0].get(row)));
+                all.extend(
+                    values
+                        .filter(|(_, value)| value.is_some())
+                        .map(|(time, value)| format!("{} {} {time} {value:?}", device.id, series.name)),
+                );
+            }
+        }
+    }
+    all
+}
+
+/// Where the chunk groups of a file end, each with the chunks before it.
+fn groups(file: &TsFile) -> Vec<(u64, Vec<u64>)> {
+    let (mut scanner, mut before, mut all) = (
+        file.input().run(|source| Scanner::new(source, &Limits::default())).unwrap(),
+        Vec::new(),
+        Vec::new(),
+    );
+    loop {
+        let start = scanner.position();
+        match file.input().run(|source| scanner.next(source)).unwrap() {
+            Some(Entry::Chunk(chunk)) => before.push(chunk.offset),
+            Some(Entry::Group(_)) => all.push((start, before.clone())),
+            None => {
+                all.push((start, before));
+                return all;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn all_complete_chunk_groups_of_a_cut_file_are_recovered() {
+    let mut wider = files();
+    if let Some(corpus) = env::var_os("TRIPOINT_CORPUS") {
+        let all = fs::read_dir(Path::new(&corpus).join("tsfile")).unwrap();
+        wider.extend(all.map(|entry| entry.unwrap().path()).filter(|path| {
+            let text = path.to_str().unwrap();
+            text.ends_with(".tsfile") && !text.contains("encrypted")
+        }));
+    }
+    for path in wider {
+        let (bytes, whole) = (fs::read(&path).unwrap(), TsFile::open(&path).unwrap());
+        let (end, groups, all) = (whole.metadata().meta_offset as usize, groups(&whole), values(&whole));
+        let cuts = (0..=12).map(|twelfth| 7 + (end - 7) * twelfth / 12).chain([end + 1, bytes.len() - 1]);
+        for cut in cuts {
+            let file = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+            fs::write(&file, &bytes[..cut]).unwrap();
+            assert!(TsFile::open(&file).is_err());
+            let recovered = TsFile::recover(&file).unwrap();
+            let found = offsets(&recovered);
+            let complete = groups.iter().rfind(|(end, _)| *end <= cut as u64);
+            let missing = complete.iter().flat_map(|(_, chunks)| chunks).find(|&at| !found.contains(at));
+            assert_eq!(missing, None, "{} cut at {cut}", path.display());
+            let values = values(&recovered);
+            assert!(values.is_subset(&all), "{} cut at {cut}", path.display());
+            if cut >= end {
+                assert!(recovered.unread().is_none());
+                // All but what only statistics tell how to decode.
+                let untold = ["java4_tree_all_encodings", "tree_enc_", "tree_special", "LOSSY"];
+                let untold = untold.iter().any(|name| path.to_str().unwrap().contains(name));
+                assert!(untold || values.len() == all.len(), "{} cut at {cut}", path.display());
+            }
+            let ranged = Input::open(&file, Access::Read).unwrap().with_cache(1 << 10);
+            let ranged = TsFile::recover_input(ranged, &Limits::default(), None).unwrap();
+            assert_eq!(offsets(&ranged), found);
+        }
+        let recovered = TsFile::recover(&path).unwrap();
+        assert_eq!((offsets(&recovered), recovered.unread().is_none()), (offsets(&whole), true));
     }
 }
 

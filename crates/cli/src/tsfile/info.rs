@@ -129,8 +129,9 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
     let metadata = file.metadata();
     let model = if metadata.is_table_model() { "table" } else { "tree" };
     let (version, len) = (metadata.version.number(), file.input().len());
-    let (bytes, index) = (human::counted(len, "byte"), human::count(len - metadata.meta_offset));
-    writeln!(out, "TsFile version {version}, {model} model, {bytes} ({index} of them index and footer)")?;
+    let (bytes, behind) = (human::counted(len, "byte"), human::count(len - metadata.meta_offset));
+    let what = if file.reader().scanned().is_some() { "not read" } else { "index and footer" };
+    writeln!(out, "TsFile version {version}, {model} model, {bytes} ({behind} of them {what})")?;
     let devices = human::counted(summary.devices, "device");
     writeln!(out, "{devices}; `tripoint ls` lists what is in the file")?;
     if let Some(encryption) = metadata.encryption() {

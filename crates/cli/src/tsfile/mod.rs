@@ -9,6 +9,7 @@ mod values;
 
 use std::io::Write;
 
+use anyhow::anyhow;
 use core_codec::Limits;
 use std_io::Input;
 use std_io::tsfile::TsFile;
@@ -22,15 +23,30 @@ pub(crate) struct Document(TsFile);
 impl Document {
     /// Opens what `input` holds; `key` is the master key of an encrypted file.
     pub(crate) fn open(input: Input, key: Option<&str>) -> anyhow::Result<Self> {
-        let mut file = TsFile::from_input(input, &Limits::default())?;
+        let mut file = TsFile::from_input(input, &Limits::default()).map_err(|error| match error {
+            std_io::Error::Format(error) if error.structure() == "tail" => {
+                anyhow!("{error}; --scan reads what is there without the footer")
+            }
+            other => other.into(),
+        })?;
         if let Some(key) = key {
             file.unlock(key.as_bytes())?;
         }
         Ok(Self(file))
     }
+
+    /// The same by its data section alone.
+    pub(crate) fn scan(input: Input, key: Option<&str>) -> anyhow::Result<Self> {
+        Ok(Self(TsFile::recover_input(input, &Limits::default(), key.map(str::as_bytes))?))
+    }
 }
 
 impl document::Document for Document {
+    fn left_out(&self) -> Option<String> {
+        let std_io::tsfile::Unread { bytes, reason } = self.0.unread()?;
+        Some(format!("bytes {}..{} of the file: {reason}", bytes.start, bytes.end))
+    }
+
     fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         info::print(&self.0, out)
     }

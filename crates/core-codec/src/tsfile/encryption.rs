@@ -69,7 +69,6 @@ impl Encryption {
     #[cfg(feature = "aes")]
     pub fn unlock(&self, master: &[u8]) -> Result<PageKey, Error> {
         use alloc::string::{String, ToString};
-        use md5::Digest;
 
         if !self.kind.ends_with("AES128") {
             return Err(self.error(ErrorKind::Unsupported("cipher"), self.to_string()));
@@ -77,18 +76,9 @@ impl Encryption {
         if &*self.level != "2" {
             return Err(self.error(ErrorKind::Unsupported("level of encryption"), self.to_string()));
         }
-        let master: [u8; 16] = master.try_into().map_err(|_| {
-            self.error(
-                ErrorKind::Invalid("the master key of AES128 has 16 bytes"),
-                format!("{} given", master.len()),
-            )
-        })?;
-        let mut hash = md5::Md5::new();
-        hash.update(b"IoTDB is the best");
-        hash.update(master);
-        let data: [u8; 16] = hash.finalize().into();
-        let mut wrapped = data;
-        PageKey { key: master }.apply(&mut wrapped);
+        let page_key = PageKey::derive(master)?;
+        let mut wrapped = page_key.key;
+        PageKey { key: master_bytes(master)? }.apply(&mut wrapped);
         let text = wrapped
             .iter()
             .map(|&byte| (byte as i8).to_string())
@@ -100,8 +90,16 @@ impl Encryption {
                 ErrorKind::Invalid("the master key is not that of the file"),
             ));
         }
-        Ok(PageKey { key: data })
+        Ok(page_key)
     }
+}
+
+#[cfg(feature = "aes")]
+fn master_bytes(master: &[u8]) -> Result<[u8; 16], Error> {
+    master.try_into().map_err(|_| {
+        Error::new("encryption", ErrorKind::Invalid("the master key of AES128 has 16 bytes"))
+            .detail(format!("{} given", master.len()))
+    })
 }
 
 /// Decrypts pages.
@@ -118,6 +116,20 @@ impl fmt::Debug for PageKey {
 }
 
 impl PageKey {
+    /// The key of the pages under a master key, which is not checked: only a footer can tell whether it is right.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a master key that has not 16 bytes.
+    #[cfg(feature = "aes")]
+    pub fn derive(master: &[u8]) -> Result<Self, Error> {
+        use md5::Digest;
+
+        let mut hash = md5::Md5::new();
+        hash.update(b"IoTDB is the best");
+        hash.update(master_bytes(master)?);
+        Ok(Self { key: hash.finalize().into() })
+    }
+
     /// AES-128-CTR in place, key and initial counter being the same.
     #[cfg(feature = "aes")]
     pub fn apply(&self, page: &mut [u8]) {

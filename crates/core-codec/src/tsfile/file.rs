@@ -8,6 +8,8 @@ use crate::limits::Limits;
 use crate::source::{Poll, Source};
 use crate::tsfile::chunk::Chunk;
 use crate::tsfile::device::DeviceId;
+#[cfg(feature = "aes")]
+use crate::tsfile::encryption::PageKey;
 use crate::tsfile::index::{DeviceCursor, DeviceEntry, find_device};
 use crate::tsfile::metadata::Metadata;
 use crate::tsfile::page::{Access, PageDecoder};
@@ -67,6 +69,12 @@ impl TsFile {
             self.access = Access::Unlocked(encryption.unlock(master)?);
         }
         Ok(())
+    }
+
+    /// Takes the pages to be encrypted with this key, whatever the metadata says.
+    #[cfg(feature = "aes")]
+    pub(crate) fn set_key(&mut self, key: PageKey) {
+        self.access = Access::Unlocked(key);
     }
 
     /// The bounds that it was opened with.

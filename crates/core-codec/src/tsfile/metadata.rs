@@ -70,6 +70,8 @@ pub fn read_head<S: Source + ?Sized>(source: &S) -> Poll<Version> {
     Ok(version)
 }
 
+const UNFINISHED: &str = "the file was cut off or never finished";
+
 fn check_magic(structure: &'static str, bytes: &[u8], offset: u64) -> Result<(), Error> {
     if bytes == MAGIC {
         return Ok(());
@@ -88,13 +90,12 @@ pub fn read_tail<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Range<
     let len = source.len();
     let room = len.checked_sub(DATA_START + TAIL_BYTES).ok_or_else(|| {
         let kind = ErrorKind::Truncated { needed: DATA_START + TAIL_BYTES, available: len };
-        Error::new("tail", kind).at(0)
+        Error::new("tail", kind).at(0).detail(UNFINISHED)
     })?;
     let start = len - TAIL_BYTES;
     let tail = source.bytes(start..len)?;
     let (size, magic) = tail.split_at(4);
-    check_magic("tail", magic, len - 6)
-        .map_err(|error| error.detail("the file was not closed, or is cut"))?;
+    check_magic("tail", magic, len - 6).map_err(|error| error.detail(UNFINISHED))?;
     let (_, size) = parse("tail", start, size, int32)?;
     let error = |kind| Error::new("metadata size", kind).at(start);
     let size =

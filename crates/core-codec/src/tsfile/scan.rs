@@ -9,6 +9,8 @@ use crate::limits::{Limits, check};
 use crate::source::{Poll, Source, Stop};
 use crate::tsfile::chunk::{Chunk, Page, PageCursor, Role};
 use crate::tsfile::device::{DeviceId, DeviceKey};
+#[cfg(feature = "aes")]
+use crate::tsfile::encryption::PageKey;
 use crate::tsfile::file::TsFile;
 use crate::tsfile::metadata::{DATA_START, Metadata, SEPARATOR, Version, read_head};
 use crate::tsfile::page::PageDecoder;
@@ -197,13 +199,18 @@ impl Indexer {
         })
     }
 
-    /// Gives the master key of an encrypted file.
+    /// Gives the master key of an encrypted file. A file without footer does not say whether it is encrypted: it
+    /// is taken to be.
     ///
     /// # Errors
     /// As [`TsFile::unlock`].
     #[cfg(feature = "aes")]
     pub fn unlock(&mut self, master: &[u8]) -> Result<(), Error> {
-        self.file.unlock(master)?;
+        if self.file.metadata.range.is_empty() {
+            self.file.set_key(PageKey::derive(master)?);
+        } else {
+            self.file.unlock(master)?;
+        }
         self.decoder = self.file.decoder();
         Ok(())
     }
