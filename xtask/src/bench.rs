@@ -15,9 +15,12 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
     if !names.contains(&name) {
         bail!("there is no benchmark {name}; there are: {}", names.join(", "));
     }
-    let mut command =
-        process::cargo(["run", "--quiet", "--release", "--package", "bench", "--bin", &name, "--"]);
-    process::run(command.args(args.raw_args()?))
+    let (pure_rust, rest): (Vec<_>, Vec<_>) = args.raw_args()?.partition(|arg| arg == "--pure-rust");
+    let mut command = process::cargo(["run", "--release", "--package", "bench", "--bin", &name]);
+    if !pure_rust.is_empty() {
+        command.arg("--no-default-features");
+    }
+    process::run(command.arg("--").args(rest))
 }
 
 fn names() -> Result<Vec<String>> {

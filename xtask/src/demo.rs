@@ -23,6 +23,9 @@ pub(crate) fn run(toolchain: &Toolchain) -> Result<()> {
     let samples = capture::samples(&source)?;
     let expected: String = Sha256::digest(&samples).iter().map(|byte| format!("{byte:02x}")).collect();
 
+    println!("Building `tripoint` and the program for the board; the first time, this takes some minutes.");
+    process::run(&mut process::cargo(["build", "--package", "tripoint"]))?;
+
     println!(
         "\n1. A Cortex-M4F ({BOARD} in QEMU) records testdata/captures/{CAPTURE}, 512 samples at a time:\n"
     );

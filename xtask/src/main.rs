@@ -49,7 +49,12 @@ const TASKS: &[Task] = &[
     ),
     task("no-panic", "", no_panic::task, "shows that no panic is left in the crates for microcontrollers"),
     task("size", "[--tighten]", size::task, "holds flash and RAM of those crates against ci/budgets.toml"),
-    task("bench", "NAME [ARGS]", bench::task, "runs a benchmark of crates/bench"),
+    task(
+        "bench",
+        "NAME [--pure-rust] [ARGS]",
+        bench::task,
+        "runs a benchmark of crates/bench (--pure-rust: our side without the codecs written in C)",
+    ),
     task(
         "compare",
         "[CAPTURE...]",
@@ -91,6 +96,10 @@ fn run() -> Result<()> {
         Some(other) => return Err(other.unexpected().into()),
     };
     match TASKS.iter().find(|task| name == task.name) {
+        Some(task) if std::env::args().skip(2).any(|arg| arg == "--help" || arg == "-h") => {
+            print!("usage: cargo xtask {} {}\n\n      {}\n", task.name, task.args, task.help);
+            Ok(())
+        }
         Some(task) => (task.run)(args),
         None => bail!("there is no task {}\n\n{}", name.display(), help()),
     }

@@ -82,6 +82,9 @@ pub(crate) enum Command {
     Verify {
         /// Path or URL
         file: PathBuf,
+        /// Compute the summaries of an .izs file again, too, and compare
+        #[arg(long)]
+        summaries: bool,
         /// Print one JSON object a line
         #[arg(long)]
         json: bool,

@@ -94,7 +94,13 @@ pub(crate) trait Document {
 
     /// Emits one row for each thing that is wrong (`severity` "error", which makes the outcome
     /// [`Outcome::Failed`]) or odd ("warning"), with a `message`.
-    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome>;
+    ///
+    /// With `summaries`, those of an `.izs` file are computed again.
+    fn verify(
+        &self,
+        summaries: bool,
+        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Outcome>;
 }
 
 /// What `cat` is to print.

@@ -76,7 +76,7 @@ fn print(command: &Command, document: &dyn Document) -> anyhow::Result<Outcome> 
             document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
-        Command::Verify { json, .. } => verify(command.file(), document, *json, out),
+        Command::Verify { json, summaries, .. } => verify(command.file(), document, *json, *summaries, out),
     })
 }
 
@@ -105,9 +105,15 @@ fn list(document: &dyn Document, json: bool, out: &mut dyn Write) -> anyhow::Res
 }
 
 /// Prints the findings, and then, on stderr, what they come to.
-fn verify(file: &Path, document: &dyn Document, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn verify(
+    file: &Path,
+    document: &dyn Document,
+    json: bool,
+    summaries: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
     let (mut errors, mut warnings) = (0, 0);
-    let outcome = document.verify(&mut |row| {
+    let outcome = document.verify(summaries, &mut |row| {
         let text = |name| row.get(name).map(output::plain).unwrap_or_default();
         let severity = text("severity");
         *if severity == "error" { &mut errors } else { &mut warnings } += 1;

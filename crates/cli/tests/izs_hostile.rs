@@ -17,7 +17,7 @@ fn verify_holds_a_block_and_not_a_group() {
     let schema = format!(
         r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}22,"levels":[{level}]}}}}}}}}"#
     );
-    let (text, code) = said(file.run(&schema, &["verify"]));
+    let (text, code) = said(file.run(&schema, &["verify", "--summaries"]));
     assert_eq!(code, Some(0), "{text}");
 }
 
@@ -32,7 +32,7 @@ fn verify_believes_no_length() {
     let schema = format!(
         r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}31,"levels":[{level}]}}}}}}}}"#
     );
-    let (text, code) = said(file.run(&schema, &["verify"]));
+    let (text, code) = said(file.run(&schema, &["verify", "--summaries"]));
     assert_eq!(code, Some(1), "{text}");
 }
 
@@ -48,7 +48,7 @@ fn verify_finds_the_group_that_differs() {
         let schema = format!(
             r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}2,"levels":[{level}]}}}}}}}}"#
         );
-        let (text, code) = said(file.clone().run(&schema, &["verify"]));
+        let (text, code) = said(file.clone().run(&schema, &["verify", "--summaries"]));
         assert_eq!(code, Some(expected), "{bytes}: {text}");
         assert_eq!(text.contains("group 1 differs"), expected == 1, "{bytes}: {text}");
     }

@@ -20,6 +20,12 @@ pub trait Fetch: Send + Sync {
     /// When not all of them can be had.
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 
+    /// Tells that the bytes of `range` will be fetched soon, in order and in pieces, so that one request can bring
+    /// all of them. Only the last such range counts.
+    fn expect(&self, range: Range<u64>) {
+        let _ = range;
+    }
+
     /// Two ranges with at most this many bytes between them are better fetched as one.
     fn gap(&self) -> u64 {
         16 << 10

@@ -1,7 +1,9 @@
 //! Byte ranges over HTTP (RFC 9110, section 14).
 
+use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -56,6 +58,21 @@ struct HttpRanges {
     len: u64,
     version: Version,
     options: HttpOptions,
+    ahead: Mutex<Option<Ahead>>,
+}
+
+/// A range that is fetched in pieces, all from the answer to one request.
+struct Ahead {
+    /// What is still expected.
+    range: Range<u64>,
+    /// The answer, once there is one, from the start of `range` on.
+    body: Option<ureq::BodyReader<'static>>,
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ahead").field("range", &self.range).finish_non_exhaustive()
+    }
 }
 
 /// What tells one version of a file from the next.
@@ -97,8 +114,67 @@ impl HttpRanges {
             let version = Version::of(response.headers());
             Ok((body(response, range.end - range.start)?, len, version))
         })?;
-        Ok((Self { agent, url: url.to_owned(), len, version, options }, tail))
+        Ok((Self { agent, url: url.to_owned(), len, version, options, ahead: Mutex::default() }, tail))
     }
+
+    /// Asks for a range; the answer's body holds just that.
+    fn ask(&self, range: &Range<u64>) -> Result<Response<ureq::Body>, Failure> {
+        let response = request(&self.agent, &self.url, &format!("bytes={}-{}", range.start, range.end - 1))?;
+        let (found, len) = part_of(&response)?;
+        if len != self.len || Version::of(response.headers()) != self.version {
+            return Err(Failure::Lasting(invalid("the file changed while it was read".into())));
+        }
+        if found != *range {
+            return Err(Failure::Lasting(invalid(format!("asked for the bytes {range:?}, got {found:?}"))));
+        }
+        Ok(response)
+    }
+
+    /// The next piece of what was [expected](Fetch::expect), where `range` is that.
+    fn fetch_ahead(&self, range: &Range<u64>) -> Option<io::Result<Vec<u8>>> {
+        // Another thread that holds it reads its own piece.
+        let mut slot = self.ahead.try_lock().ok()?;
+        let ahead = slot.as_mut().filter(|ahead| ahead.is_next(range, self.gap()))?;
+        let piece = retrying(&self.options, || ahead.read(self, range));
+        if piece.is_err() || ahead.range.is_empty() {
+            *slot = None;
+        }
+        Some(piece)
+    }
+}
+
+impl Ahead {
+    /// Whether `range` comes next, after no more than a gap.
+    fn is_next(&self, range: &Range<u64>, gap: u64) -> bool {
+        let Range { start, end } = self.range;
+        (start..=start.saturating_add(gap)).contains(&range.start) && range.end <= end
+    }
+
+    fn read(&mut self, file: &HttpRanges, range: &Range<u64>) -> Result<Vec<u8>, Failure> {
+        let mut body = match self.body.take() {
+            Some(body) => body,
+            None => {
+                self.range.start = range.start;
+                file.ask(&self.range)?.into_body().into_reader()
+            }
+        };
+        let skipped = range.start - self.range.start;
+        io::copy(&mut body.by_ref().take(skipped), &mut io::sink()).map_err(Failure::Passing)?;
+        let len = range.end - range.start;
+        let mut bytes = Vec::new();
+        body.by_ref().take(len).read_to_end(&mut bytes).map_err(Failure::Passing)?;
+        if bytes.len() as u64 != len {
+            return Err(too_short(len, &bytes));
+        }
+        self.range.start = range.end;
+        self.body = Some(body);
+        Ok(bytes)
+    }
+}
+
+fn too_short(expected: u64, found: &[u8]) -> Failure {
+    let message = format!("the answer should have {expected} bytes, has {}", found.len());
+    Failure::Passing(io::Error::new(io::ErrorKind::UnexpectedEof, message))
 }
 
 impl Fetch for HttpRanges {
@@ -110,20 +186,17 @@ impl Fetch for HttpRanges {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        retrying(&self.options, || {
-            let asked = format!("bytes={}-{}", range.start, range.end - 1);
-            let response = request(&self.agent, &self.url, &asked)?;
-            let (found, len) = part_of(&response)?;
-            if len != self.len || Version::of(response.headers()) != self.version {
-                return Err(Failure::Lasting(invalid("the file changed while it was read".into())));
-            }
-            if found != range {
-                return Err(Failure::Lasting(invalid(format!(
-                    "asked for the bytes {range:?}, got {found:?}"
-                ))));
-            }
-            body(response, range.end - range.start)
-        })
+        if let Some(piece) = self.fetch_ahead(&range) {
+            return piece;
+        }
+        retrying(&self.options, || body(self.ask(&range)?, range.end - range.start))
+    }
+
+    fn expect(&self, range: Range<u64>) {
+        let range = range.start.min(self.len)..range.end.min(self.len);
+        if let Ok(mut ahead) = self.ahead.try_lock() {
+            *ahead = Some(Ahead { range, body: None });
+        }
     }
 
     /// A round trip costs about as much as this many bytes.
@@ -203,8 +276,7 @@ fn body(response: Response<ureq::Body>, expected: u64) -> Result<Vec<u8>, Failur
     if bytes.len() as u64 == expected {
         return Ok(bytes);
     }
-    let message = format!("the answer should have {expected} bytes, has {}", bytes.len());
-    Err(Failure::Passing(io::Error::new(io::ErrorKind::UnexpectedEof, message)))
+    Err(too_short(expected, &bytes))
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {

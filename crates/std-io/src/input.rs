@@ -129,6 +129,21 @@ impl Input {
         }
     }
 
+    /// Tells that a range will be read in order and in pieces; see [`Fetch::expect`].
+    pub(crate) fn expect(&self, range: Range<u64>) {
+        if let Storage::Ranges { fetch, .. } = &self.0 {
+            fetch.expect(range);
+        }
+    }
+
+    /// Two ranges with at most this many bytes between them are fetched as one.
+    pub(crate) fn gap(&self) -> u64 {
+        match &self.0 {
+            Storage::Map(_) => 0,
+            Storage::Ranges { fetch, .. } => fetch.gap(),
+        }
+    }
+
     /// Prepares the system for reading a range soon, where that is possible.
     pub(crate) fn prepare(&self, range: &Range<u64>) {
         if let Storage::Map(map) = &self.0 {

@@ -10,7 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use core_codec::Limits;
-use std_io::{HttpOptions, Input, IzsFile};
+use core_codec::izs::model::{Kind, SchemaBuilder};
+use core_codec::izs::{Compression, Element};
+use std_io::{HttpOptions, Input, IzsFile, IzsWriter, WriteOptions};
 
 /// What a server does with a request, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +174,27 @@ fn blocks_outside_the_tail_take_one_request_for_each_run() {
     let before = server.requests().len();
     stream.read_bytes(0..stream.len()).unwrap();
     assert_eq!(server.requests().len(), before, "what was fetched is cached");
+}
+
+/// More than is fetched at once: the pieces come from one answer, and after a broken one from the next.
+#[test]
+fn a_long_run_of_blocks_takes_one_request() {
+    let samples: Vec<u32> = (0..5 << 20).collect();
+    let mut schema = SchemaBuilder::new(Kind::Int { bits: 32 });
+    let stream = schema.stream_with(schema.root(), Element::U32, 1 << 16, Compression::None).unwrap();
+    let mut writer = IzsWriter::new(Vec::new(), schema.finish().unwrap(), &WriteOptions::default()).unwrap();
+    writer.push(stream, &samples).unwrap();
+    let bytes = writer.finish().unwrap();
+    for (short, expected) in [(false, 1), (true, 2)] {
+        let act =
+            if short { |number| if number == 1 { Act::Short } else { Act::Serve } } else { |_| Act::Serve };
+        let server = Server::start(bytes.clone(), act);
+        let file = opened(&server).unwrap();
+        let stream = file.stream(file.find("").unwrap()).unwrap();
+        assert!(stream.read::<u32>(0..stream.len()).unwrap() == samples);
+        // Beside the one that opened the file.
+        assert_eq!(server.requests().len(), 1 + expected, "{:?}", server.requests());
+    }
 }
 
 #[test]

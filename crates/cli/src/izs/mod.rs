@@ -46,10 +46,14 @@ impl document::Document for Document {
         digest::emit(&self.0, emit)
     }
 
-    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+    fn verify(
+        &self,
+        summaries: bool,
+        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Outcome> {
         let mut outcome = Outcome::Done;
         let mut result = Ok(());
-        self.0.verify(true, &mut |finding| {
+        self.0.verify(summaries, &mut |finding| {
             let severity = match finding.severity {
                 Severity::Warning => "warning",
                 Severity::Error => {

@@ -13,7 +13,7 @@ use core_codec::Limits;
 use core_codec::stards::Severity;
 use std_io::{Input, StardsFile};
 
-use crate::document::{self, CatRequest, Outcome};
+use crate::document::{self, CatRequest, Outcome, expect_usage};
 use crate::output::{Row, row};
 
 /// An open StarDS file.
@@ -48,7 +48,12 @@ impl document::Document for Document {
         digest::emit(&self.0, emit)
     }
 
-    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+    fn verify(
+        &self,
+        summaries: bool,
+        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Outcome> {
+        expect_usage(!summaries, "--summaries is for .izs files")?;
         let mut outcome = Outcome::Done;
         for finding in self.0.verify()? {
             let severity = match finding.severity {

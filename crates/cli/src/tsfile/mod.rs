@@ -14,7 +14,7 @@ use core_codec::Limits;
 use std_io::Input;
 use std_io::tsfile::TsFile;
 
-use crate::document::{self, CatRequest, Outcome};
+use crate::document::{self, CatRequest, Outcome, expect_usage};
 use crate::output::{Row, row};
 
 /// An open TsFile.
@@ -71,7 +71,12 @@ impl document::Document for Document {
         digest::emit(&self.0, emit)
     }
 
-    fn verify(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
+    fn verify(
+        &self,
+        summaries: bool,
+        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Outcome> {
+        expect_usage(!summaries, "--summaries is for .izs files")?;
         let mut outcome = Outcome::Done;
         self.0.verify(|finding| {
             if finding.wrong {

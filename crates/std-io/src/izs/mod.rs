@@ -327,6 +327,7 @@ impl<'a> IzsStream<'a> {
         let numbers = self.reader.blocks_of(elements).map_err(Error::from)?;
         self.reader.check_expansion(elements.end - elements.start).map_err(Error::from)?;
         let mut next = numbers.start;
+        let mut expected = 0;
         while next < numbers.end {
             let batch = next..numbers.end.min(next + INDEX_BATCH);
             next = batch.end;
@@ -334,16 +335,34 @@ impl<'a> IzsStream<'a> {
             let mut rest = &blocks[..];
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(self.fetch_together(rest));
-                rest = later;
                 if !self.file.input.is_map() {
+                    let run = self.run_of(rest);
+                    if !later.is_empty() && run.start >= expected {
+                        expected = run.end;
+                        self.file.input.expect(run);
+                    }
                     let missing: Vec<_> =
                         now.iter().filter(|block| !self.is_cached(block, elements)).cloned().collect();
                     self.file.input.run(|source| self.reader.request(source, &missing))?;
                 }
+                rest = later;
                 now.iter().try_for_each(&mut each)?;
             }
         }
         Ok(())
+    }
+
+    /// The stretch of the file that holds the first of `blocks` and those that follow it without a large gap.
+    fn run_of(&self, blocks: &[Block]) -> Range<u64> {
+        let gap = self.file.input.gap();
+        let mut run = blocks.first().map_or(0..0, |block| block.bytes.clone());
+        for Block { bytes, .. } in blocks {
+            if !(run.end..=run.end.saturating_add(gap)).contains(&bytes.start) && *bytes != run {
+                break;
+            }
+            run.end = bytes.end;
+        }
+        run
     }
 
     /// How many of `blocks` are fetched together: at least one.

@@ -40,7 +40,8 @@ pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
 /// # Errors
 /// [`ErrorKind::Codec`] with the encoder's reason.
 pub fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
-    imp::encode(data)
+    let mut encoder = Encoder::new();
+    encoder.encode(DEFAULT_LEVEL, data).map(<[u8]>::to_vec)
 }
 
 /// What a decoder found out.
@@ -91,7 +92,7 @@ fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, Error
 mod by_c {
     use zstd_safe::SafeResult;
 
-    use super::{ErrorKind, Outcome, Vec, vec};
+    use super::{ErrorKind, Outcome};
 
     /// Each thread keeps a context, which costs as much to set up as a small block takes to decode.
     #[cfg(feature = "std")]
@@ -119,14 +120,6 @@ mod by_c {
         zstd_safe::decompress(out, stored)
     }
 
-    pub(super) fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
-        let mut out = vec![0; zstd_safe::compress_bound(data.len())];
-        let written = zstd_safe::compress(&mut out[..], data, zstd_safe::CLEVEL_DEFAULT)
-            .map_err(|code| ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) })?;
-        out.truncate(written);
-        Ok(out)
-    }
-
     pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
         // The one-shot call decodes straight into `out`: it allocates no window, whatever a header claims.
         match decompress(stored, out) {
@@ -145,16 +138,7 @@ mod by_rust {
     use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
     use ruzstd::io::Read;
 
-    #[cfg(not(feature = "zstd-c"))]
-    use super::Vec;
     use super::{ErrorKind, Outcome};
-
-    /// Nothing can go wrong here, unlike in C.
-    #[cfg(not(feature = "zstd-c"))]
-    pub(super) fn encode(data: &[u8]) -> Result<Vec<u8>, ErrorKind> {
-        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-        Ok(compress_to_vec(data, CompressionLevel::Fastest))
-    }
 
     /// A window that every decoder should support (RFC 8878, 3.1.1.1.2).
     const COMMON_WINDOW: u64 = 8 << 20;

@@ -101,7 +101,8 @@ pub fn open<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Izs> {
     let tail_start = file_len.saturating_sub(TAIL_LEN);
     let tail = source.bytes(tail_start..file_len)?;
     // `tail` ends with the file and has at least the footer's 16 bytes.
-    let footer = wire::parse_all("footer", footer_start, &tail[tail.len() - Footer::LEN..], Footer::parse)?;
+    let footer = wire::parse_all("footer", footer_start, &tail[tail.len() - Footer::LEN..], Footer::parse)
+        .map_err(|error| error.detail("the file is cut off, or was never finished"))?;
     if footer.reserved != 0 {
         let kind = ErrorKind::Mismatch { what: "reserved bytes", expected: 0, found: footer.reserved.into() };
         return Err(Error::new("footer", kind).at(footer_start + 4).into());
