@@ -313,6 +313,44 @@ pub(super) fn height(field: &Field, element: u64) -> Option<f64> {
     (!value.is_nan()).then_some(value)
 }
 
+/// Folds elements that are widened to 64 bits.
+fn fold_numbers<T>(element: Element, bytes: &[u8], start: T, fold: impl Fn(T, u64) -> T) -> T {
+    match element {
+        Element::U8 => bytes.iter().fold(start, |all, &byte| fold(all, byte.into())),
+        Element::U16 => {
+            bytes.as_chunks().0.iter().fold(start, |all, &value| fold(all, u16::from_le_bytes(value).into()))
+        }
+        Element::U32 => {
+            bytes.as_chunks().0.iter().fold(start, |all, &value| fold(all, u32::from_le_bytes(value).into()))
+        }
+        Element::U64 => {
+            bytes.as_chunks().0.iter().fold(start, |all, &value| fold(all, u64::from_le_bytes(value)))
+        }
+    }
+}
+
+/// The lowest and the highest value of a field in some elements; none where none has one.
+fn extent(field: &Field, element: Element, bytes: &[u8]) -> Option<Extent> {
+    if matches!(field.kind, Kind::Float32 | Kind::Float64) {
+        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+        let (min, max) = fold_numbers(element, bytes, nothing, |(min, max), value| {
+            let value = height(field, value).unwrap_or(f64::NAN);
+            // Either is the other one where one is not a number.
+            (value.min(min), value.max(max))
+        });
+        return (min <= max).then_some(Extent { min, max });
+    }
+    // Integers compare as such, signed ones with their sign turned over, and become floats at the end.
+    let signed = matches!(field.kind, Kind::Signed { .. });
+    let sign = if signed { 1u64.checked_shl(field.width.wrapping_sub(1)).unwrap_or(0) } else { 0 };
+    let (min, max) = fold_numbers(element, bytes, (u64::MAX, u64::MIN), |(min, max), value| {
+        let key = field.bits(value) ^ sign;
+        (key.min(min), key.max(max))
+    });
+    let value = |key: u64| height(field, (key ^ sign).checked_shl(field.position).unwrap_or(0));
+    if bytes.is_empty() { None } else { Some(Extent { min: value(min)?, max: value(max)? }) }
+}
+
 /// Columns being filled.
 struct Columns<'a> {
     fields: &'a [Field<'a>],
@@ -379,15 +417,14 @@ impl<'a> Columns<'a> {
     }
 
     fn fold_column(&mut self, column: usize, element: Element, bytes: &[u8]) {
-        let (and, or) = self.bits[column].unwrap_or((u64::MAX, 0));
-        let bits = numbers(element, bytes).fold((and, or), |(and, or), value| (and & value, or | value));
-        self.bits[column] = Some(bits);
+        let bits = self.bits[column].unwrap_or((u64::MAX, 0));
+        self.bits[column] =
+            Some(fold_numbers(element, bytes, bits, |(and, or), value| (and & value, or | value)));
         for (field, extents) in self.fields.iter().zip(&mut self.extents) {
-            let Some(extent) = extents.get_mut(column) else { continue };
-            for value in numbers(element, bytes).filter_map(|value| height(field, value)) {
-                let point = Extent { min: value, max: value };
-                *extent = Some(extent.map_or(point, |extent| extent.union(point)));
-            }
+            let (Some(extent), Some(new)) = (extents.get_mut(column), extent(field, element, bytes)) else {
+                continue;
+            };
+            *extent = Some(extent.map_or(new, |extent| extent.union(new)));
         }
     }
 
