@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use core_codec::stards::{BASE_LAYER, Compression, DataType, Draft, Tensor};
 use serde_json::Value;
+use std_io::StardsWriter;
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
@@ -99,6 +101,32 @@ fn cat_prints_each_format() {
     assert_eq!(raw, [7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0]);
     assert_eq!(text("stards/scalars_NONE.stards", &["cat", "nan"]), "value\nNaN\n");
     assert_eq!(text("stards/scalars_NONE.stards", &["cat", "nan", "--format", "json"]), "null\n");
+}
+
+/// Nothing in the file stands for the empty arrays that a shape promises.
+#[test]
+fn the_brackets_of_empty_arrays_are_bounded() {
+    let mut draft = Draft::new();
+    let mut put = |name: &str, shape: &[u64], elements: &'static [u8]| {
+        draft.put_slice(BASE_LAYER, name, shape, elements, Compression::None).unwrap();
+        let value = Tensor::new(DataType::Uint8, shape, elements.to_vec()).unwrap();
+        draft.set_metadata(BASE_LAYER, name, value).unwrap();
+    };
+    put("product", &[1024, 1024, 0], &[]);
+    put("deep", &[1; 100], &[7]);
+    put("deep_and_empty", &[[1; 99].as_slice(), &[0]].concat(), &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty.stards");
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let brackets = |inner: &str, depth: usize| format!("{}{inner}{}\n", "[".repeat(depth), "]".repeat(depth));
+    for (item, expected) in
+        [("product", brackets("", 1)), ("deep", brackets("7", 100)), ("deep_and_empty", brackets("", 100))]
+    {
+        let output = run(&path, &["cat", item, "--format", "json"]);
+        assert!(output.status.success(), "{item}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{item}");
+    }
+    assert!(run(&path, &["info", "--json"]).status.success());
 }
 
 #[test]

@@ -57,9 +57,11 @@ pub(super) fn nested(tensor: &Tensor) -> Value {
             [size, inner @ ..] => (0..*size).map(|_| level(inner, elements)).collect(),
         }
     }
-    // Sizes before a 0 promise any number of empty arrays, and nothing in the file stands for them.
+    // The sizes before a 0 promise as many empty arrays as is their product, and nothing in the file stands for them.
     let shape = tensor.shape();
-    let empty = tensor.elements() == 0 && shape.iter().any(|&size| size > 1 << 10);
+    let before_zero = shape.iter().take_while(|&&size| size > 0);
+    let promised = before_zero.fold(1u64, |product, &size| product.saturating_mul(size));
+    let empty = tensor.elements() == 0 && promised > 1 << 10;
     if empty || shape.len() > 255 {
         return Value::Array(Vec::new());
     }
