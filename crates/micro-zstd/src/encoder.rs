@@ -20,8 +20,10 @@ where
     C: Checksum,
 {
     stage: Stage,
-    /// Neither is the frame header out, nor is the hash table clear.
+    /// The frame header is not out.
     is_first: bool,
+    /// The hash table holds what an earlier frame left there.
+    is_stale: bool,
     content_size: Option<u64>,
     /// The length of the run that starts a block, not yet in the window; its byte.
     run: usize,
@@ -86,6 +88,7 @@ where
         Self {
             stage: Stage::Idle,
             is_first: false,
+            is_stale: false,
             content_size: None,
             run: 0,
             byte: 0,
@@ -202,7 +205,7 @@ where
 
     /// The next block of what is in the window.
     fn block(&mut self, finishing: bool) -> &[u8] {
-        if self.is_first {
+        if core::mem::take(&mut self.is_stale) {
             self.finder.clear();
         }
         let repeats = self.repeats;
@@ -261,6 +264,7 @@ where
     fn start(&mut self, content_size: Option<u64>) {
         self.stage = Stage::Open;
         self.is_first = true;
+        self.is_stale = true;
         self.content_size = content_size;
         self.run = 0;
         (self.raw, self.start, self.end) = (0, 0, 0);

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::check;
-use micro_zstd::{Entropy, Fast, Xxh64};
+use common::{check, encode};
+use micro_zstd::{Entropy, Fast, FrameEncoder, Xxh64};
 
 /// Bytes that look like noise, without four in a row that come again soon.
 fn noise(len: usize, seed: u32) -> Vec<u8> {
@@ -168,4 +168,21 @@ fn blocks_of_128_kib() {
         let content = [&vec![5; len][..], &few(5000, 22), &vec![5; len + 3], &few(5000, 22)].concat();
         levels.check(&content, &format!("{len} equal bytes between others"));
     }
+}
+
+/// What an encoder found in one frame is not there for the next, also where that starts with a run.
+#[test]
+fn a_frame_does_not_depend_on_the_one_before() {
+    let shared = noise(40, 1);
+    let ten = noise(10, 2);
+    let before = [&ten[..], &ten, &ten, b"abc", &shared, &noise(9, 3)].concat();
+    let part = &shared[..20];
+    let content = [&[0; 128][..], &noise(33, 4), part, &noise(44, 5), part, &noise(20, 6)].concat();
+    fn same<E: FrameEncoder>([mut fresh, mut used]: [E; 2], before: &[u8], content: &[u8]) {
+        let expected = encode(&mut fresh, None, content, &[usize::MAX]);
+        encode(&mut used, None, before, &[usize::MAX]);
+        assert_eq!(encode(&mut used, None, content, &[usize::MAX]), expected);
+    }
+    same([<Fast>::new(), <Fast>::new()], &before, &content);
+    same([<Entropy>::new(), <Entropy>::new()], &before, &content);
 }
