@@ -53,6 +53,11 @@ pub enum ErrorKind {
         /// What was found.
         found: u64,
     },
+    /// The system has not this much memory to give.
+    Memory {
+        /// Bytes that were asked for.
+        needed: u64,
+    },
     /// The bytes break a rule of the format.
     Invalid(&'static str),
     /// Compressed data does not decode.
@@ -95,6 +100,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "{what}: expected {min} to {max}, found {found}")
             }
             Self::Limit { what, limit, found } => write!(f, "{what}: {found} is over the limit of {limit}"),
+            Self::Memory { needed } => {
+                write!(f, "needs {needed} bytes of memory, more than the system gives")
+            }
             Self::Invalid(reason) => f.write_str(reason),
             Self::Codec { codec, reason } => write!(f, "{codec}: {reason}"),
             Self::Unsupported(what) => write!(f, "unsupported {what}"),

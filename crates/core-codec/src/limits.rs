@@ -52,3 +52,9 @@ pub fn check(what: &'static str, found: u64, limit: u64) -> Result<usize, ErrorK
         _ => Err(ErrorKind::Limit { what, found, limit: limit.min(usize::MAX as u64) }),
     }
 }
+
+/// Zeroed memory, or an error where the system has not as much.
+#[cfg(feature = "stards")]
+pub(crate) fn zeroed(len: usize) -> Result<alloc::vec::Vec<u8>, ErrorKind> {
+    bytemuck::try_zeroed_vec(len).map_err(|()| ErrorKind::Memory { needed: len as u64 })
+}

@@ -17,6 +17,9 @@ use crate::source::{Poll, Source};
 pub(super) const INDEX_ENTRY: &str = "index entry";
 pub(super) const DATA: &str = "array data";
 
+/// The most memory for an array of strings: they have no fixed place, so that all are read for any.
+const STRINGS_MEMORY: u64 = 1 << 30;
+
 /// An array of a [`Dataset`](super::Dataset).
 #[derive(Clone, Debug)]
 pub struct Array {
@@ -226,7 +229,7 @@ impl Content {
         })?;
         codec::check_support(compression).map_err(error)?;
         let elements = tensor::element_count(&entry.shape).map_err(error)?;
-        let blocks = place_blocks(name, entry, compression, file_len)?;
+        let blocks = place_blocks(name, entry, compression, file_len, limits)?;
         let payload = blocks.last().map_or(0, |block| block.payload.end);
         limits::check("bytes of an array", payload, limits.item_bytes).map_err(error)?;
         match dtype.size() {
@@ -245,7 +248,12 @@ impl Content {
                 let max = payload.saturating_sub(4) / 4;
                 return Err(error(ErrorKind::OutOfRange { what, min: 0, max, found: elements }));
             }
-            None => {}
+            // They are read whole, and found by where they start.
+            None => {
+                let memory = payload.saturating_add(elements.saturating_mul(size_of::<&[u8]>() as u64));
+                let limit = limits.item_bytes.min(STRINGS_MEMORY);
+                limits::check("memory for all strings", memory, limit).map_err(error)?;
+            }
         }
         let shape = entry.shape.clone().into();
         // The entry's own block size is not to be trusted once there are several blocks.
@@ -341,7 +349,7 @@ impl Content {
         source.request(&self.stored_ranges())?;
         let len = limits::check("bytes of an array", self.payload_len(), u64::MAX)
             .map_err(|kind| self.error(kind))?;
-        let mut payload = vec![0; len];
+        let mut payload = limits::zeroed(len).map_err(|kind| self.error(kind))?;
         self.read_payload_into(source, &mut payload)?;
         Ok(payload)
     }
@@ -490,6 +498,7 @@ fn place_blocks(
     entry: &IndexEntry,
     compression: Compression,
     file_len: u64,
+    limits: &Limits,
 ) -> Result<Vec<Block>, Error> {
     let mut blocks = Vec::with_capacity(entry.blocks.len());
     let mut payload = 0u64;
@@ -501,7 +510,7 @@ fn place_blocks(
         let end = start.checked_add(info.stored).filter(|&end| end <= file_len).ok_or_else(|| {
             error(ErrorKind::Truncated { needed: info.stored, available: file_len.saturating_sub(start) })
         })?;
-        check_expansion(info, compression).map_err(error)?;
+        check_expansion(info, compression, limits).map_err(error)?;
         stored_sum = stored_sum.saturating_add(info.stored);
         if stored_sum > file_len {
             return Err(error(ErrorKind::Invalid(
@@ -517,16 +526,18 @@ fn place_blocks(
     Ok(blocks)
 }
 
-/// Rejects a decoded size that the stored bytes cannot reach, so that nothing is allocated for it.
-fn check_expansion(info: &BlockInfo, compression: Compression) -> Result<(), ErrorKind> {
+/// Rejects a decoded size that the stored bytes cannot reach, or that is over the limit, so that nothing is allocated
+/// for it.
+fn check_expansion(info: &BlockInfo, compression: Compression, limits: &Limits) -> Result<(), ErrorKind> {
     let max = info.stored.saturating_mul(codec::max_expansion(compression));
     let what = "decoded bytes of a block, against the stored ones";
     match compression {
         Compression::None if info.decoded != info.stored => {
             Err(ErrorKind::Mismatch { what, expected: info.stored, found: info.decoded })
         }
+        Compression::None => Ok(()),
         _ if info.decoded > max => Err(ErrorKind::OutOfRange { what, min: 0, max, found: info.decoded }),
-        _ => Ok(()),
+        _ => limits::check("decoded bytes of a block", info.decoded, limits.block_bytes).map(drop),
     }
 }
 

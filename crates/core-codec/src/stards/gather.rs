@@ -88,7 +88,7 @@ impl Content {
         let len = selection.elements().saturating_mul(size as u64);
         let len =
             limits::check("bytes of a selection", len, usize::MAX as u64).map_err(|kind| self.error(kind))?;
-        let mut out = vec![0; len];
+        let mut out = limits::zeroed(len).map_err(|kind| self.error(kind))?;
         self.read_selection_into(source, selection, &mut out)?;
         Ok(out)
     }
@@ -201,7 +201,12 @@ impl Content {
         }
         let bytes = self.check_strings(self.read_payload(source)?)?;
         let all = Tensor::checked(DataType::String, &self.shape, bytes);
-        let texts: Vec<&[u8]> = all.iter_strings().collect();
+        let mut texts: Vec<&[u8]> = Vec::new();
+        let needed = self.elements.saturating_mul(size_of::<&[u8]>() as u64);
+        texts
+            .try_reserve_exact(self.elements as usize)
+            .map_err(|_| self.error(ErrorKind::Memory { needed }))?;
+        texts.extend(all.iter_strings());
         let nest = Nest::new(&self.shape, selection.axes(), 1, None);
         let len = limits::check("strings", selection.elements(), texts.len().max(1) as u64)
             .map_err(|kind| self.error(kind))?;

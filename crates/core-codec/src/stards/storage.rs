@@ -6,8 +6,9 @@ use crate::error::ErrorKind;
 
 /// Bytes of a decoded block unless another size is asked for.
 pub const DEFAULT_BLOCK_SIZE: u64 = 1 << 20;
-/// The largest block that is written: every codec can hold it.
-pub const MAX_BLOCK_SIZE: u64 = 1 << 30;
+/// The largest block that is written: what readers take by default, see
+/// [`Limits::block_bytes`](crate::Limits::block_bytes).
+pub const MAX_BLOCK_SIZE: u64 = 64 << 20;
 /// Blocks of an array that the reference implementation can open.
 pub const MAX_BLOCKS: u64 = 10_000;
 /// Dimensions of an array that the reference implementation can open.

@@ -23,7 +23,7 @@ impl<'a> StardsArray<'a> {
         let content = self.array.typed::<T>()?;
         let len = limits::check("elements", content.elements(), usize::MAX as u64)
             .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
-        let mut values = vec![T::zeroed(); len];
+        let mut values = bytemuck::try_zeroed_vec(len).map_err(|()| no_memory(content))?;
         self.read_into(&mut values)?;
         Ok(values)
     }
@@ -57,7 +57,7 @@ impl<'a> StardsArray<'a> {
         }
         let len = limits::check("bytes of an array", content.payload_len(), usize::MAX as u64)
             .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
-        let mut bytes = vec![0; len];
+        let mut bytes = bytemuck::try_zeroed_vec(len).map_err(|()| no_memory(content))?;
         self.payload_into(content, &mut bytes)?;
         Ok(Tensor::new(content.dtype(), self.array.shape(), bytes)?)
     }
@@ -192,4 +192,9 @@ impl<'a> StardsArray<'a> {
             Ok(parts.into_par_iter().try_for_each(decode)?)
         })
     }
+}
+
+fn no_memory(content: &Content) -> core_codec::Error {
+    let kind = ErrorKind::Memory { needed: content.payload_len() };
+    core_codec::Error::new("array data", kind).item(content.name())
 }

@@ -170,7 +170,7 @@ pub(super) struct Encoder<'e, 'd, 'a> {
 
 impl<'e, 'd, 'a> Encoder<'e, 'd, 'a> {
     fn new(array: &DraftArray<'_>, output: &'e mut Output<'d, 'a>) -> Self {
-        // At most 1 GiB.
+        // At most MAX_BLOCK_SIZE.
         let block_size = array.block_size() as usize;
         Self {
             output,

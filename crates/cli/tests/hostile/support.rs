@@ -1,4 +1,4 @@
-//! Hostile `.izs` files, made byte by byte, and the command run on them in little memory.
+//! Hostile files, made byte by byte, and the command run on them in little memory.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -70,11 +70,15 @@ impl File {
         self.0.extend(&schema);
         self.0.extend((schema.len() as u32).to_le_bytes());
         self.0.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file.izs");
-        std::fs::write(&path, self.0).unwrap();
-        run(arguments, &path)
+        run_on(&self.0, arguments)
     }
+}
+
+/// Runs the command on a file of these bytes, within the same bounds.
+pub(crate) fn run_on(file: &[u8], arguments: &[&str]) -> Output {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, file).unwrap();
+    run(arguments, &path)
 }
 
 fn run(arguments: &[&str], file: &Path) -> Output {

@@ -1,8 +1,6 @@
 //! What small files can cost that name the same bytes, or the same text, again and again.
 
-mod izs_support;
-
-use izs_support::{File, data, said, zeros};
+use crate::support::{File, data, said, zeros};
 
 const BIT_AND_OR: &str = r#""bit_and_or":{"base_level":"#;
 

@@ -1,0 +1,5 @@
+//! What small files can cost that promise much.
+
+mod izs;
+mod stards;
+mod support;
