@@ -10,7 +10,7 @@ use object::{Object, ObjectSection};
 /// The bytes that a program takes on a microcontroller.
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes {
-    /// `.text` and `.rodata`.
+    /// `.text`, `.rodata`, and the initial values of `.data`.
     pub(crate) flash: u64,
     /// `.data` and `.bss`.
     pub(crate) ram: u64,
@@ -20,18 +20,18 @@ pub(crate) fn sizes(program: &Path) -> Result<Sizes> {
     let bytes = fs::read(program).with_context(|| program.display().to_string())?;
     let elf =
         ElfFile32::<object::Endianness>::parse(&*bytes).with_context(|| program.display().to_string())?;
-    let sum = |names: [&str; 2]| -> u64 {
+    let sum = |names: &[&str]| -> u64 {
         let is_one_of = |name: &str| {
             let extends =
                 |of: &str| name.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-            names.into_iter().any(extends)
+            names.iter().copied().any(extends)
         };
         elf.sections()
             .filter(|section| section.name().is_ok_and(is_one_of))
             .map(|section| section.size())
             .sum()
     };
-    Ok(Sizes { flash: sum([".text", ".rodata"]), ram: sum([".data", ".bss"]) })
+    Ok(Sizes { flash: sum(&[".text", ".rodata", ".data"]), ram: sum(&[".data", ".bss"]) })
 }
 
 /// A place in the source.

@@ -7,7 +7,7 @@ use super::gap::{ClosedBlock, Gap, NoGap};
 use crate::izs::block_log::{BlockLog, Entry, entry_len, owner_bits};
 use crate::izs::json::Placed;
 use crate::izs::raw::{Compression, Element, HEADER, INDEX_ENTRY_LEN};
-use crate::izs::schema::{MIN_BLOCK, Schema, SchemaError, StreamDef};
+use crate::izs::schema::{Schema, SchemaError, StreamDef};
 
 /// Bytes of the buffer in which indexes and schema are put together.
 pub(super) const SCRATCH: usize = 128;
@@ -41,14 +41,10 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
+    /// All zero, so that a static [`Memory`] takes no flash for its initial value. No stream has blocks of no
+    /// elements.
     const UNUSED: Self = Self {
-        def: StreamDef {
-            id: u8::MAX,
-            element: Element::U8,
-            block: MIN_BLOCK,
-            compression: Compression::None,
-            staged: 0,
-        },
+        def: StreamDef { id: 0, element: Element::U8, block: 0, compression: Compression::None, staged: 0 },
         elements: 0,
         blocks: 0,
         stage_start: 0,
@@ -59,7 +55,7 @@ impl StreamState {
     /// Blocks that `elements` elements fill or begin (a valid block is a power of two).
     fn blocks_of(&self, elements: u64) -> u64 {
         let shift = self.def.block.trailing_zeros() & 31;
-        (elements >> shift) + u64::from(elements & (u64::from(self.def.block) - 1) != 0)
+        (elements >> shift) + u64::from(elements & u64::from(self.def.block).wrapping_sub(1) != 0)
     }
 
     fn stage_free(&self) -> u32 {
@@ -85,9 +81,11 @@ pub(super) struct OpenBlock {
     stored: u32,
 }
 
+/// What is being written. A tag of its own keeps [`Free`](Self::Free) all zero.
 #[derive(Clone, Copy, Debug)]
+#[repr(u8)]
 pub(super) enum Wire {
-    Free,
+    Free = 0,
     Block(OpenBlock),
     Gap(ClosedBlock),
 }
@@ -188,7 +186,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         let (mut seen, mut stage) = (0, 0u64);
         let mut numbers = Ok(());
         schema.streams(&mut |def| match self.streams.get_mut(usize::from(def.id)) {
-            Some(state) if state.def.id == u8::MAX => {
+            Some(state) if state.def.block == 0 => {
                 *state = StreamState { def: *def, stage_start: stage as u32, ..StreamState::UNUSED };
                 stage = stage.saturating_add(def.staged_bytes());
                 seen += 1;
@@ -196,7 +194,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
             _ => numbers = Err(SchemaError::StreamNumbers),
         });
         numbers?;
-        // One number is left for the gaps, one for "unused".
+        // One number is left for the gaps, one for "no stream".
         if seen != STREAMS || STREAMS > 254 {
             return Err(SchemaError::StreamNumbers);
         }
