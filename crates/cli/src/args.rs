@@ -50,8 +50,8 @@ pub(crate) enum Command {
     Cat {
         /// Path or URL
         file: PathBuf,
-        /// Item as `ls` or `digest` print it; may be left out where there is only one. Of a StarDS file KEY or
-        /// LAYER:KEY, of a TsFile DEVICE.MEASUREMENT or "TABLE/TAG/TAG COLUMN"
+        /// Item as `ls --json` names it; may be left out where there is only one. Of a StarDS file KEY or LAYER:KEY,
+        /// of a TsFile DEVICE.MEASUREMENT or "TABLE/TAG/TAG COLUMN"
         item: Option<String>,
         /// Elements of a stream, or indices of the first dimension of an array, from A up to, not including, B;
         /// either may be left out

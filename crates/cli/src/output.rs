@@ -48,6 +48,15 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
+/// What a column is called beside others of these names.
+pub(crate) fn free_name(wanted: &str, names: &[String]) -> String {
+    let mut name = wanted.to_owned();
+    while names.contains(&name) {
+        name.insert(0, '_');
+    }
+    name
+}
+
 /// Prints one line of JSON.
 pub(crate) fn json_line(out: &mut dyn Write, row: &Row) -> anyhow::Result<()> {
     serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;

@@ -161,6 +161,82 @@ fn rows_as_json_and_bytes() {
     assert!(output.status.success() && !output.stdout.is_empty());
 }
 
+/// A file with some of its bytes replaced.
+fn patched(file: &str, patch: impl FnOnce(&mut Vec<u8>)) -> tempfile::TempPath {
+    let mut bytes = fs::read(testdata(&format!("tsfile/{file}.tsfile"))).unwrap();
+    patch(&mut bytes);
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Replaces a name everywhere in a file.
+fn renamed(file: &str, from: &[u8], to: &[u8]) -> tempfile::TempPath {
+    patched(file, |bytes| {
+        let places: Vec<_> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
+        places.into_iter().for_each(|at| bytes[at..at + to.len()].copy_from_slice(to));
+    })
+}
+
+#[test]
+fn a_damaged_device_hides_no_other() {
+    // The index of the measurements of the second of four devices.
+    let file = patched("table_basic", |bytes| bytes[576] ^= 0x7f);
+    for (args, lines) in [
+        (&["digest"][..], 7),
+        (&["ls", "--json"], 7),
+        (&["ls"], 3 + 4 + 6 + 1),
+        (&["info"], 11),
+        (&["info", "--json"], 1),
+    ] {
+        let output = tripoint(args, &file);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), lines, "{args:?}: {text}");
+        assert_eq!(text.matches("chunk metadata of").count(), 1, "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn a_column_called_time_or_device_hides_nothing() {
+    let device = renamed("tree_comp_all", b"c_gzip", b"device");
+    let time = renamed("table_basic", b"name", b"time");
+    for (file, row, header) in [
+        (&device, r#"{"time":1700000000000,"_device":"root.sg.d1","device":1000,"#, "time,_device,device,"),
+        (&time, r#"{"_time":0,"region":"north","dev":"d0","v":0,"time":""}"#, "_time,region,dev,v,time"),
+    ] {
+        let rows = tripoint(&["cat", "--format", "ndjson"], file).stdout;
+        assert!(rows.starts_with(row.as_bytes()), "{}", String::from_utf8_lossy(&rows));
+        let csv = tripoint(&["cat"], file).stdout;
+        assert!(csv.starts_with(header.as_bytes()), "{}", String::from_utf8_lossy(&csv));
+    }
+}
+
+#[test]
+fn tables_and_tags_hold_for_an_item_too() {
+    let file = testdata("tsfile/table_basic.tsfile");
+    for (args, code, text) in [
+        (&["cat", "--table", "nosuch"][..], 1, "no such table: nosuch"),
+        (&["cat", "t1/north/d0 v", "--table", "nosuch"], 1, "no such table: nosuch"),
+        (&["cat", "t1/north/d0 v", "--table", "t1"], 0, "time,v\n0,0\n"),
+        (
+            &["cat", "--device", "t1/north/d0", "--tag", "region = north", "--columns", "v"],
+            0,
+            "time,v\n0,0\n",
+        ),
+        (&["cat", "t1/north/d0 v", "--tag", "region = south"], 0, "time,v\n"),
+        (&["cat", "t1/north/d0 v", "--tag", "region = south", "--format", "raw"], 0, ""),
+    ] {
+        let output = tripoint(args, &file);
+        let found = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {found}");
+        assert!(
+            found.contains(text) && found.lines().count() <= text.lines().count() + 2,
+            "{args:?}: {found}"
+        );
+    }
+}
+
 #[test]
 fn null_tags_can_be_asked_for() {
     let all = stdout(&["cat"], "table_null_tags");
@@ -187,6 +263,7 @@ fn wrong_questions_are_errors() {
         (&["cat", "--slice", "0:1"], 2),
         (&["cat", "--range", "0..1"], 2),
         (&["cat", "--tag", "x = y"], 2),
+        (&["cat", "--table", "x"], 2),
         (&["cat", "--format", "npy"], 2),
         (&["cat", "--format", "raw"], 2),
     ] {

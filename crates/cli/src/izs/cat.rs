@@ -86,7 +86,7 @@ fn elements(
     if format == CatFormat::Csv {
         csv_header(out, &names)?;
     }
-    let index_name = index_name(&names);
+    let index_name = output::free_name("index", &names);
     let element = stream.descriptor().element;
     stream.for_each_part(range, |elements, bytes| -> anyhow::Result<()> {
         if format == CatFormat::Raw {
@@ -105,19 +105,10 @@ fn elements(
     })
 }
 
-/// What the number of an element is called beside fields of these names.
-fn index_name(names: &[String]) -> String {
-    let mut index = "index".to_owned();
-    while names.contains(&index) {
-        index.insert(0, '_');
-    }
-    index
-}
-
 fn csv_header(out: &mut dyn Write, names: &[String]) -> anyhow::Result<()> {
     let header: Vec<_> = names.iter().map(|name| output::csv_field(name)).collect();
     let values = if header.is_empty() { "value".into() } else { header.join(",") };
-    Ok(writeln!(out, "{},{values}", index_name(names))?)
+    Ok(writeln!(out, "{},{values}", output::free_name("index", names))?)
 }
 
 fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyhow::Result<()> {
@@ -184,7 +175,7 @@ fn rows(
         csv_header(out, &names)?;
     }
     let places = places(&names);
-    let index_name = index_name(&names);
+    let index_name = output::free_name("index", &names);
     let mut next = range.start;
     let mut most = ROWS;
     while next < range.end {

@@ -47,6 +47,9 @@ fn each(
     let columns: Option<Vec<&str>> =
         selection.columns.as_ref().map(|names| names.iter().map(String::as_str).collect());
     if let Some(device) = &selection.device {
+        if !selection.filter.accepts(&device.id) {
+            return Ok(Outcome::Done);
+        }
         let mut rows = file.rows(device, columns.as_deref(), selection.range)?;
         let fields = rows.fields().to_vec();
         let mut batch = Batch::default();
@@ -84,8 +87,8 @@ fn raw(file: &TsFile, selection: &Selection, out: &mut dyn Write) -> anyhow::Res
 enum Lead {
     /// One device was asked for.
     Nothing,
-    /// The path of the device.
-    Device,
+    /// The path of the device, in a column of this name.
+    Device(String),
     /// The tags of the table, by name.
     Tags(Vec<String>),
 }
@@ -93,6 +96,8 @@ enum Lead {
 struct Printer<'a> {
     file: &'a TsFile,
     format: CatFormat,
+    /// What the column of times is called.
+    time: String,
     lead: Lead,
     /// Names of the columns that are printed.
     columns: Vec<Field>,
@@ -102,11 +107,6 @@ impl<'a> Printer<'a> {
     fn new(file: &'a TsFile, selection: &Selection, format: CatFormat) -> anyhow::Result<Self> {
         let rows = matches!(format, CatFormat::Csv | CatFormat::Ndjson);
         expect_usage(rows, "TsFiles are printed as csv, ndjson or raw")?;
-        let lead = match (&selection.device, &selection.table) {
-            (Some(_), _) => Lead::Nothing,
-            (None, Some(table)) => Lead::Tags(table.tags().map(|tag| tag.name.to_string()).collect()),
-            (None, None) => Lead::Device,
-        };
         let mut columns = present(file, selection)?;
         if let Some(names) = &selection.columns {
             let known = |name: &String| columns.iter().find(|field| *field.name == **name).cloned();
@@ -116,17 +116,27 @@ impl<'a> Printer<'a> {
             }
             columns = found.into_iter().flatten().collect();
         }
-        Ok(Self { file, format, lead, columns })
+        let mut names: Vec<String> = columns.iter().map(|field| field.name.to_string()).collect();
+        let lead = match (&selection.device, &selection.table) {
+            (Some(_), _) => Lead::Nothing,
+            (None, Some(table)) => Lead::Tags(table.tags().map(|tag| tag.name.to_string()).collect()),
+            (None, None) => Lead::Device(output::free_name("device", &names)),
+        };
+        if let Lead::Tags(tags) = &lead {
+            names.extend_from_slice(tags);
+        }
+        let time = output::free_name("time", &names);
+        Ok(Self { file, format, time, lead, columns })
     }
 
     fn head(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         if self.format != CatFormat::Csv {
             return Ok(());
         }
-        let mut names = vec!["time".to_owned()];
+        let mut names = vec![self.time.clone()];
         match &self.lead {
             Lead::Nothing => {}
-            Lead::Device => names.push("device".into()),
+            Lead::Device(name) => names.push(name.clone()),
             Lead::Tags(tags) => names.extend(tags.iter().map(|tag| output::csv_field(tag))),
         }
         names.extend(self.columns.iter().map(|field| output::csv_field(&field.name)));
@@ -148,7 +158,7 @@ impl<'a> Printer<'a> {
             let columns = self.columns.iter().zip(&places);
             match self.format {
                 CatFormat::Ndjson => {
-                    let mut line: Row = output::row([("time", (*time).into())]);
+                    let mut line: Row = output::row([(&*self.time, (*time).into())]);
                     line.extend(lead.iter().map(|(name, text)| (name.clone(), Json::from(text.clone()))));
                     line.extend(columns.map(|(field, &at)| {
                         (field.name.to_string(), values::json(field.dtype, value(row, at)))
@@ -175,7 +185,7 @@ impl<'a> Printer<'a> {
     fn leading(&self, device: &DeviceId) -> Vec<(String, Option<String>)> {
         match &self.lead {
             Lead::Nothing => Vec::new(),
-            Lead::Device => vec![("device".into(), Some(device_name(self.file, device)))],
+            Lead::Device(name) => vec![(name.clone(), Some(device_name(self.file, device)))],
             Lead::Tags(tags) => tags
                 .iter()
                 .enumerate()

@@ -4,7 +4,7 @@ use core_codec::tsfile::{DeviceEntry, Value};
 use sha2::{Digest, Sha256};
 use std_io::tsfile::{Batch, TimeRange, TsFile};
 
-use super::items::{Described, describe};
+use super::items::{Described, Look, describe, segments};
 use super::values;
 use crate::document::Outcome;
 use crate::output::{Row, hex, row};
@@ -16,10 +16,11 @@ pub(super) fn emit(
     let mut outcome = Outcome::Done;
     for device in file.devices(None) {
         let device = device?;
-        for Described { series, chunk, .. } in describe(file, &device)? {
+        let (all, broken) = describe(file, &device, Look::First);
+        for Described { series, chunk, .. } in all {
             let mut line = row([
                 ("format", "tsfile".into()),
-                ("device", device.id.segments().iter().map(|s| s.as_deref()).collect()),
+                ("device", segments(&device.id)),
                 ("measurement", (&*series.name).into()),
                 ("dtype", series.dtype.name().into()),
             ]);
@@ -39,6 +40,14 @@ pub(super) fn emit(
                 }
             }
             emit(line)?;
+        }
+        if let Some(error) = broken {
+            outcome = Outcome::Failed;
+            emit(row([
+                ("format", "tsfile".into()),
+                ("device", segments(&device.id)),
+                ("error", error.to_string().into()),
+            ]))?;
         }
     }
     Ok(outcome)

@@ -7,7 +7,7 @@ use core_codec::tsfile::TableSchema;
 use serde_json::Value as Json;
 use std_io::tsfile::TsFile;
 
-use super::items::{Described, describe};
+use super::items::{Described, Look, describe, device_name};
 use crate::document::Outcome;
 use crate::human;
 use crate::output::{self, Row, Widths, row};
@@ -18,7 +18,8 @@ struct Group {
     devices: u64,
     values: u64,
     chunks: u64,
-    stored: u64,
+    /// Stored bytes of all chunks, where they were looked at.
+    stored: Option<u64>,
     range: Option<(i64, i64)>,
     /// Why one of them cannot be read.
     error: Option<std_io::Error>,
@@ -27,14 +28,17 @@ struct Group {
 struct Summary {
     devices: u64,
     groups: BTreeMap<[String; 4], Group>,
+    /// Which device has columns that cannot be read, and why.
+    error: Option<String>,
 }
 
 fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
-    let mut summary = Summary { devices: 0, groups: BTreeMap::new() };
+    let mut summary = Summary { devices: 0, groups: BTreeMap::new(), error: None };
     for device in file.devices(None) {
         let device = device?;
         summary.devices += 1;
-        for Described { series, chunk, stored, error } in describe(file, &device)? {
+        let (all, broken) = describe(file, &device, Look::All);
+        for Described { series, chunk, stored, error } in all {
             let codec = |name: Option<&str>| name.unwrap_or("?").to_owned();
             let key = [
                 series.name.to_string(),
@@ -47,12 +51,15 @@ fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
             group.devices += 1;
             group.values += u64::from(statistics.count);
             group.chunks += series.chunks.len() as u64;
-            group.stored += stored;
+            group.stored = stored.map(|stored| group.stored.unwrap_or(0) + stored);
             group.error = group.error.take().or(error);
             if statistics.count > 0 {
                 let (start, end) = group.range.unwrap_or((i64::MAX, i64::MIN));
                 group.range = Some((start.min(statistics.start), end.max(statistics.end)));
             }
+        }
+        if let Some(error) = broken {
+            summary.error.get_or_insert_with(|| format!("{}: {error}", device_name(file, &device.id)));
         }
     }
     Ok(summary)
@@ -119,7 +126,10 @@ pub(super) fn json(file: &TsFile) -> anyhow::Result<(Row, Outcome)> {
     all.insert("properties".into(), Json::Object(properties.collect()));
     all.insert("tables".into(), metadata.tables.iter().map(table).collect());
     let columns: Vec<Row> = columns(&summary).collect();
-    let outcome = columns.iter().fold(Outcome::Done, Outcome::and);
+    if let Some(error) = &summary.error {
+        all.insert("error".into(), error.as_str().into());
+    }
+    let outcome = columns.iter().fold(Outcome::Done.and(&all), Outcome::and);
     all.insert("columns".into(), columns.into_iter().map(Json::Object).collect());
     Ok((all, outcome))
 }
@@ -134,6 +144,11 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
     writeln!(out, "TsFile version {version}, {model} model, {bytes} ({behind} of them {what})")?;
     let devices = human::counted(summary.devices, "device");
     writeln!(out, "{devices}; `tripoint ls` lists what is in the file")?;
+    let mut outcome = Outcome::Done;
+    if let Some(error) = &summary.error {
+        outcome = Outcome::Failed;
+        writeln!(out, "{}", output::printable(error))?;
+    }
     if let Some(encryption) = metadata.encryption() {
         writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
     }
@@ -151,12 +166,12 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "property {} = {}", output::printable(name), output::printable(text))?;
     }
     if summary.groups.is_empty() {
-        return Ok(Outcome::Done);
+        return Ok(outcome);
     }
     writeln!(out)?;
     let mut widths = Widths::default();
     columns(&summary).for_each(|row| widths.measure(&row));
     widths.print_names(out)?;
     columns(&summary).try_for_each(|row| widths.print(out, &row))?;
-    Ok(columns(&summary).fold(Outcome::Done, |outcome, row| outcome.and(&row)))
+    Ok(columns(&summary).fold(outcome, |outcome, row| outcome.and(&row)))
 }

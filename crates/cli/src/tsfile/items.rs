@@ -15,27 +15,43 @@ pub(super) struct Described {
     pub(super) series: Series,
     /// The first chunk, if it can be read.
     pub(super) chunk: Option<Chunk>,
-    /// Stored bytes of all chunks.
-    pub(super) stored: u64,
+    /// Stored bytes of all chunks, where they were looked at.
+    pub(super) stored: Option<u64>,
     /// Why a chunk cannot be read.
     pub(super) error: Option<std_io::Error>,
 }
 
-/// The measurements of a device.
-pub(super) fn describe(file: &TsFile, device: &DeviceEntry) -> anyhow::Result<Vec<Described>> {
-    let mut all = Vec::new();
-    for series in file.series(device) {
-        let series = series?;
-        if !series.is_time() {
-            all.push(described(file, series));
-        }
-    }
-    Ok(all)
+/// How many chunks of a series are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// The first, which tells encoding and compression.
+    First,
+    /// All, where that takes no request each.
+    All,
 }
 
-fn described(file: &TsFile, series: Series) -> Described {
+/// The measurements of a device: those that the index tells before it cannot be read, and why it cannot.
+pub(super) fn describe(
+    file: &TsFile,
+    device: &DeviceEntry,
+    look: Look,
+) -> (Vec<Described>, Option<std_io::Error>) {
+    let mut all = Vec::new();
+    for series in file.series(device) {
+        match series {
+            Ok(series) if series.is_time() => {}
+            Ok(series) => all.push(described(file, series, look)),
+            Err(error) => return (all, Some(error)),
+        }
+    }
+    (all, None)
+}
+
+fn described(file: &TsFile, series: Series, look: Look) -> Described {
+    let all = look == Look::All && file.input().is_map();
+    let most = if all { series.chunks.len() } else { 1 };
     let (mut first, mut stored, mut wrong) = (None, 0, None);
-    for meta in &series.chunks {
+    for meta in series.chunks.iter().take(most) {
         match file.input().run(|source| file.reader().chunk(source, &series.name, meta)) {
             Ok(chunk) => {
                 stored += chunk.data.end - chunk.offset;
@@ -46,7 +62,12 @@ fn described(file: &TsFile, series: Series) -> Described {
             }
         }
     }
-    Described { series, chunk: first, stored, error: wrong }
+    Described { series, chunk: first, stored: all.then_some(stored), error: wrong }
+}
+
+/// The parts of the name of a device.
+pub(super) fn segments(device: &DeviceId) -> serde_json::Value {
+    device.segments().iter().map(|segment| segment.as_deref()).collect()
 }
 
 /// The name of a device: a path in a tree file, segments between slashes in a table file.
@@ -63,12 +84,13 @@ fn item_name(file: &TsFile, device: &DeviceId, measurement: &str) -> String {
 pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
     for device in file.devices(None) {
         let device = device?;
-        for Described { series, chunk, stored, error } in describe(file, &device)? {
+        let (all, broken) = describe(file, &device, Look::All);
+        for Described { series, chunk, stored, error } in all {
             let statistics = &series.statistics;
             let some = |time: i64| if statistics.count == 0 { None } else { Some(time) };
             let mut line = row([
                 ("item", item_name(file, &device.id, &series.name).into()),
-                ("device", device.id.segments().iter().map(|s| s.as_deref()).collect()),
+                ("device", segments(&device.id)),
                 ("measurement", (&*series.name).into()),
                 ("dtype", series.dtype.name().into()),
                 ("encoding", chunk.as_ref().map(|chunk| chunk.encoding.name()).into()),
@@ -83,6 +105,13 @@ pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()
                 line.insert("error".into(), error.to_string().into());
             }
             emit(line)?;
+        }
+        if let Some(error) = broken {
+            emit(row([
+                ("item", device_name(file, &device.id).into()),
+                ("device", segments(&device.id)),
+                ("error", error.to_string().into()),
+            ]))?;
         }
     }
     Ok(())
@@ -100,7 +129,8 @@ pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome
             writeln!(out, "{}{}", "  ".repeat(depth), output::printable(part))?;
         }
         let indent = "  ".repeat(parts.len());
-        for Described { series, chunk, error, .. } in describe(file, &device)? {
+        let (all, broken) = describe(file, &device, Look::All);
+        for Described { series, chunk, error, .. } in all {
             let codecs = chunk.map_or_else(String::new, |c| format!(" {} {}", c.encoding, c.compression));
             let name = output::printable(&series.name);
             write!(out, "{indent}{name}: {}{codecs}, {}", series.dtype, values(&series))?;
@@ -109,6 +139,10 @@ pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome
                 write!(out, "; {}", output::printable(&error.to_string()))?;
             }
             writeln!(out)?;
+        }
+        if let Some(error) = broken {
+            outcome = Outcome::Failed;
+            writeln!(out, "{indent}{}", output::printable(&error.to_string()))?;
         }
         open = parts;
     }
@@ -139,4 +173,49 @@ fn parts(file: &TsFile, device: &DeviceId) -> Vec<String> {
         Some(text) => text.to_owned(),
     }));
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core_codec::Limits;
+    use std::ops::Range;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std_io::{Fetch, FileRanges, Input};
+
+    struct Counting(FileRanges, Arc<AtomicUsize>);
+
+    impl Fetch for Counting {
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+
+        fn fetch(&self, range: Range<u64>) -> std::io::Result<Vec<u8>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.fetch(range)
+        }
+    }
+
+    #[test]
+    fn a_distant_file_is_not_asked_for_each_chunk() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tsfile/tree_multichunk.tsfile");
+        let ranges = FileRanges::new(std::fs::File::open(&path).unwrap()).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let distant = Input::fetching(Counting(ranges, count.clone())).with_cache(0);
+        let distant = TsFile::from_input(distant, &Limits::default()).unwrap();
+        let near = TsFile::open(&path).unwrap();
+        let device = near.devices(None).next().unwrap().unwrap();
+        let (all, error) = describe(&near, &device, Look::All);
+        assert!(error.is_none() && all.iter().all(|one| one.stored > Some(0)));
+        let series = all.len();
+        assert!(all.iter().map(|one| one.series.chunks.len()).sum::<usize>() > 2 * series);
+        count.store(0, Ordering::Relaxed);
+        distant.series(&device).for_each(drop);
+        let index = count.swap(0, Ordering::Relaxed);
+        let (all, error) = describe(&distant, &device, Look::All);
+        assert!(error.is_none() && all.iter().all(|one| one.chunk.is_some() && one.stored.is_none()));
+        assert_eq!(count.load(Ordering::Relaxed), index + series);
+    }
 }

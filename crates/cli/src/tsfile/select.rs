@@ -30,18 +30,7 @@ pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<S
         device = Some(found);
         columns = column.map(|name| vec![name]);
     }
-    let tables = &file.metadata().tables;
-    let table = match &device {
-        Some(device) => file.metadata().table(device.id.table()).cloned(),
-        None if tables.len() > 1 => {
-            let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
-            let table = request
-                .table
-                .ok_or_else(|| WrongUsage(format!("which --table? There are {}", names.join(", "))))?;
-            Some(file.metadata().table(table).with_context(|| format!("no such table: {table}"))?.clone())
-        }
-        None => tables.first().cloned(),
-    };
+    let table = table(file, request.table, device.as_ref())?.cloned();
     let filter = match &table {
         Some(table) => {
             let tests = request.tags.iter().map(|text| tag_test(text)).collect::<Result<Vec<_>, _>>()?;
@@ -51,6 +40,28 @@ pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<S
         None => bail!(WrongUsage("--tag is for table files".into())),
     };
     Ok(Selection { device, columns, range: range(request.time), filter, table })
+}
+
+/// The table of the device, or the one that is named, or the only one; none in a tree file.
+fn table<'a>(
+    file: &'a TsFile,
+    name: Option<&str>,
+    device: Option<&DeviceEntry>,
+) -> anyhow::Result<Option<&'a TableSchema>> {
+    let tables = &file.metadata().tables;
+    expect_usage(name.is_none() || file.metadata().is_table_model(), "--table is for table files")?;
+    let find = |name| file.metadata().table(name).with_context(|| format!("no such table: {name}"));
+    let named = name.map(find).transpose()?;
+    if let Some(device) = device {
+        let of = device.id.table();
+        expect_usage(name.is_none_or(|name| name == of), format!("the device is of the table {of}"))?;
+        return Ok(file.metadata().table(of));
+    }
+    if named.is_none() && tables.len() > 1 {
+        let names: Vec<&str> = tables.iter().map(|table| &*table.name).collect();
+        bail!(WrongUsage(format!("which --table? There are {}", names.join(", "))));
+    }
+    Ok(named.or(tables.first()))
 }
 
 /// From A up to, not including, B.
