@@ -25,17 +25,21 @@ impl Speed {
     /// With `TRIPOINT_BENCH_CLOCK=cpu`, time is that of the processors (of all threads together) where the system
     /// tells it: for a machine that is busy with something else. What two threads gain does not show then.
     pub fn of(bytes: usize, runs: usize, mut work: impl FnMut()) -> Self {
-        work();
-        let mut timed = || {
-            let (start, cpu) = (Instant::now(), cpu_time());
-            work();
-            match (cpu, cpu_time()) {
-                (Some(before), Some(after)) => after.saturating_sub(before),
-                _ => start.elapsed(),
+        let [speed] = Self::of_each(bytes, runs, [&mut work]);
+        speed
+    }
+
+    /// As [`of`](Self::of) for things to be compared: they take turns, so that what else the machine does meanwhile
+    /// slows all of them.
+    pub fn of_each<const N: usize>(bytes: usize, runs: usize, mut works: [&mut dyn FnMut(); N]) -> [Self; N] {
+        works.iter_mut().for_each(|work| work());
+        let mut times = [Duration::MAX; N];
+        for _ in 0..runs.max(1) {
+            for (time, work) in times.iter_mut().zip(&mut works) {
+                *time = timed(work).min(*time);
             }
-        };
-        let time = (0..runs.max(1)).map(|_| timed()).min().unwrap_or_default();
-        Self { bytes, time: time.max(Duration::from_nanos(1)) }
+        }
+        times.map(|time| Self { bytes, time: time.max(Duration::from_nanos(1)) })
     }
 
     /// The time of the fastest run.
@@ -57,17 +61,27 @@ impl fmt::Display for Speed {
     }
 }
 
+fn timed(work: &mut dyn FnMut()) -> Duration {
+    let (start, cpu) = (Instant::now(), cpu_time());
+    work();
+    match (cpu, cpu_time()) {
+        (Some(before), Some(after)) => after.saturating_sub(before),
+        _ => start.elapsed(),
+    }
+}
+
+/// Whether times are asked for that do not show what several threads gain.
+#[must_use]
+pub fn clock_is_cpu() -> bool {
+    std::env::var_os("TRIPOINT_BENCH_CLOCK").is_some_and(|clock| clock == "cpu")
+}
+
 /// Time that the threads of this process have had, when it is asked for and the system tells it.
 fn cpu_time() -> Option<Duration> {
-    if std::env::var_os("TRIPOINT_BENCH_CLOCK")? != "cpu" {
+    if !clock_is_cpu() {
         return None;
     }
-    let threads = std::fs::read_dir("/proc/self/task").ok()?;
-    let nanoseconds = threads.map(|thread| {
-        let stat = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-        stat.split(' ').next()?.parse::<u64>().ok()
-    });
-    nanoseconds.sum::<Option<u64>>().map(Duration::from_nanos)
+    cpu_time::ProcessTime::try_now().ok().map(|time| time.as_duration())
 }
 
 /// The most memory that this process has had at any time, in bytes; `None` where the system does not tell.

@@ -1,9 +1,9 @@
 //! Files that appear under their name when they are complete.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
-use crate::new_file::NewFile;
+use crate::new_file::{Durability, NewFile};
 
 /// A file that is written beside its place and moved there at the end. Dropped before, it leaves nothing behind.
 ///
@@ -20,7 +20,7 @@ use crate::new_file::NewFile;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct OutputFile(BufWriter<NewFile>);
+pub struct OutputFile(NewFile);
 
 impl OutputFile {
     /// Creates a temporary file in the folder of `path`.
@@ -28,25 +28,31 @@ impl OutputFile {
     /// # Errors
     /// When the folder cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self(BufWriter::with_capacity(1 << 16, NewFile::create(path.as_ref())?)))
+        Ok(Self(NewFile::create(path.as_ref())?))
     }
 
-    /// Moves the file to its place, over what was there.
+    /// Moves the file to its place, over what was there, once all of it is on the disk: after a loss of power, the one
+    /// or the other is there, and whole.
     ///
     /// # Errors
     /// When the rest cannot be written, or the file cannot be moved; what was in its place is still there.
     pub fn commit(self) -> io::Result<()> {
-        self.0.into_inner().map_err(io::IntoInnerError::into_error)?.persist()
+        self.0.persist(Durability::Synced)
+    }
+
+    /// As [`commit`](Self::commit), without waiting for the disk: after a loss of power, the file may lack some of its
+    /// data.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_unsynced(self) -> io::Result<()> {
+        self.0.persist(Durability::Unsynced)
     }
 }
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -170,37 +170,43 @@ fn check_gzip_trailer(trailer: &[u8], decoded: &[u8]) -> Result<(), ErrorKind> {
 }
 
 /// Encodes `data` at `level` 1 (fast) to 9 (small).
-#[cfg(feature = "deflate-c")]
 #[must_use]
 pub fn encode(data: &[u8], level: u8, framing: Framing) -> Vec<u8> {
+    super::owned(|buffer| encode_into(data, level, framing, buffer).len())
+}
+
+/// As [`encode`], into a buffer that is used again and again: it grows as needed, and what it holds beyond the stream
+/// that is returned means nothing.
+#[cfg(feature = "deflate-c")]
+pub fn encode_into<'b>(data: &[u8], level: u8, framing: Framing, buffer: &'b mut Vec<u8>) -> &'b [u8] {
     use libdeflater::{CompressionLvl, Compressor};
     let level = CompressionLvl::new(i32::from(level.clamp(1, 9))).unwrap_or_default();
     let mut encoder = Compressor::new(level);
-    let mut out = alloc::vec![0; encoder.gzip_compress_bound(data.len())];
-    let written = match framing {
-        Framing::Zlib => encoder.zlib_compress(data, &mut out),
-        Framing::Gzip => encoder.gzip_compress(data, &mut out),
-    };
     // The bound for gzip, the longer framing, always has room.
-    out.truncate(written.unwrap_or_default());
-    out
+    super::grow(buffer, encoder.gzip_compress_bound(data.len()));
+    let written = match framing {
+        Framing::Zlib => encoder.zlib_compress(data, buffer),
+        Framing::Gzip => encoder.gzip_compress(data, buffer),
+    };
+    &buffer[..written.unwrap_or_default()]
 }
 
-/// Encodes `data` at `level` 1 (fast) to 9 (small).
+/// As [`encode`], into a buffer that is used again and again: it grows as needed, and what it holds beyond the stream
+/// that is returned means nothing.
 #[cfg(not(feature = "deflate-c"))]
-#[must_use]
-pub fn encode(data: &[u8], level: u8, framing: Framing) -> Vec<u8> {
+pub fn encode_into<'b>(data: &[u8], level: u8, framing: Framing, buffer: &'b mut Vec<u8>) -> &'b [u8] {
     let level = level.clamp(1, 9);
     match framing {
-        Framing::Zlib => miniz_oxide::deflate::compress_to_vec_zlib(data, level),
+        Framing::Zlib => *buffer = miniz_oxide::deflate::compress_to_vec_zlib(data, level),
         Framing::Gzip => {
-            let mut out = Vec::from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-            out.extend(miniz_oxide::deflate::compress_to_vec(data, level));
-            out.extend(crc32fast::hash(data).to_le_bytes());
-            out.extend((data.len() as u32).to_le_bytes());
-            out
+            buffer.clear();
+            buffer.extend([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+            buffer.extend(miniz_oxide::deflate::compress_to_vec(data, level));
+            buffer.extend(crc32fast::hash(data).to_le_bytes());
+            buffer.extend((data.len() as u32).to_le_bytes());
         }
     }
+    buffer
 }
 
 #[cfg(test)]

@@ -39,7 +39,16 @@ pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
 /// Encodes `data` as one block.
 #[must_use]
 pub fn encode(data: &[u8]) -> Vec<u8> {
-    lz4_flex::block::compress(data)
+    super::owned(|buffer| encode_into(data, buffer).len())
+}
+
+/// As [`encode`], into a buffer that is used again and again: it grows as needed, and what it holds beyond the block
+/// that is returned means nothing.
+pub fn encode_into<'b>(data: &[u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    super::grow(buffer, lz4_flex::block::get_maximum_output_size(data.len()));
+    // There is always room for the longest block.
+    let written = lz4_flex::block::compress_into(data, buffer).unwrap_or_default();
+    &buffer[..written]
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 //! assert_eq!(planes, [1, 2, 3, 10, 20, 30]);
 //! ```
 
+use alloc::vec::Vec;
+
 /// Elements of one step of the kernels.
 const LANES: usize = 8;
 
@@ -21,10 +23,27 @@ pub fn shuffle(data: &[u8], width: usize, planes: &mut [u8]) {
     let count = data.len() / width;
     match width {
         1 => planes.copy_from_slice(data),
-        2 => shuffle2(data, planes, count),
-        4 => shuffle4(data, planes, count),
-        8 => shuffle8(data, planes, count),
-        _ => shuffle_any(data, width, planes, count, 0),
+        2 => split2(data, split_mut(planes, count)),
+        4 => split4(data, split_mut(planes, count)),
+        8 => split8(data, split_mut(planes, count)),
+        _ => split_any(data, &mut planes.chunks_mut(count.max(1)).collect::<Vec<_>>(), 0),
+    }
+}
+
+/// Splits elements into byte planes that stand apart, each as long as there are elements.
+///
+/// # Panics
+/// When `data` is not one element for each byte of a plane, or one of them is shorter than the first.
+pub fn split(data: &[u8], planes: &mut [&mut [u8]]) {
+    let count = planes.first().map_or(0, |plane| plane.len());
+    assert_eq!(data.len(), count * planes.len());
+    assert!(planes.iter().all(|plane| plane.len() >= count));
+    match planes {
+        [only] => only.copy_from_slice(data),
+        [a, b] => split2(data, [a, b]),
+        [a, b, c, d] => split4(data, [a, b, c, d]),
+        [a, b, c, d, e, f, g, h] => split8(data, [a, b, c, d, e, f, g, h]),
+        _ => split_any(data, planes, 0),
     }
 }
 
@@ -71,10 +90,10 @@ pub fn join(planes: &[&[u8]], out: &mut [u8]) {
 }
 
 /// The plain definition, from element `from` on.
-fn shuffle_any(data: &[u8], width: usize, planes: &mut [u8], count: usize, from: usize) {
-    for (i, element) in data.chunks_exact(width).enumerate().skip(from) {
-        for (p, &byte) in element.iter().enumerate() {
-            planes[p * count + i] = byte;
+fn split_any(data: &[u8], planes: &mut [&mut [u8]], from: usize) {
+    for (i, element) in data.chunks_exact(planes.len().max(1)).enumerate().skip(from) {
+        for (plane, &byte) in planes.iter_mut().zip(element) {
+            plane[i] = byte;
         }
     }
 }
@@ -139,7 +158,8 @@ fn riffle(bytes: [u8; 8 * ROW]) -> [u8; 8 * ROW] {
     out
 }
 
-fn shuffle8(data: &[u8], planes: &mut [u8], count: usize) {
+fn split8(data: &[u8], mut planes: [&mut [u8]; 8]) {
+    let count = data.len() / 8;
     let whole = count - count % ROW;
     let mut local = [[0; RUN]; 8];
     for (run, chunk) in data[..8 * whole].chunks(8 * RUN).enumerate() {
@@ -151,11 +171,11 @@ fn shuffle8(data: &[u8], planes: &mut [u8], count: usize) {
             }
         }
         let len = chunk.len() / 8;
-        for (p, plane) in local.iter().enumerate() {
-            planes[p * count + run * RUN..][..len].copy_from_slice(&plane[..len]);
+        for (plane, local) in planes.iter_mut().zip(&local) {
+            plane[run * RUN..][..len].copy_from_slice(&local[..len]);
         }
     }
-    shuffle_any(data, 8, planes, count, whole);
+    split_any(data, &mut planes, whole);
 }
 
 fn join8(planes: [&[u8]; 8], out: &mut [u8]) {
@@ -179,26 +199,28 @@ fn low_bytes(word: u64) -> u64 {
     (fours | fours >> 16) & HALVES
 }
 
-fn shuffle2(data: &[u8], planes: &mut [u8], count: usize) {
-    let [low, high] = split_mut::<2>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
-    for ((group, low), high) in data.as_chunks::<{ 2 * LANES }>().0.iter().zip(low).zip(high) {
+fn split2(data: &[u8], mut planes: [&mut [u8]; 2]) {
+    let [low, high] = planes.each_mut().map(|plane| plane.as_chunks_mut::<LANES>().0);
+    let groups = data.as_chunks::<{ 2 * LANES }>().0;
+    for ((group, low), high) in groups.iter().zip(low).zip(high) {
         let (first, second) = (word(group, 0), word(group, 8));
         *low = (low_bytes(first) | low_bytes(second) << 32).to_le_bytes();
         *high = (low_bytes(first >> 8) | low_bytes(second >> 8) << 32).to_le_bytes();
     }
-    shuffle_any(data, 2, planes, count, count - count % LANES);
+    split_any(data, &mut planes, groups.len() * LANES);
 }
 
-fn shuffle4(data: &[u8], planes: &mut [u8], count: usize) {
-    let split = split_mut::<4>(planes, count).map(|plane| plane.as_chunks_mut::<LANES>().0);
-    for (i, group) in data.as_chunks::<{ 4 * LANES }>().0.iter().enumerate() {
+fn split4(data: &[u8], mut planes: [&mut [u8]; 4]) {
+    let split = planes.each_mut().map(|plane| plane.as_chunks_mut::<LANES>().0);
+    let groups = data.as_chunks::<{ 4 * LANES }>().0;
+    for (i, group) in groups.iter().enumerate() {
         // Elements i and i + 4 share a word, so that a transposed word holds eight bytes of one plane.
         let words = core::array::from_fn(|r| half(group, 4 * r) | half(group, 4 * r + 16) << 32);
         for (p, row) in transpose4(words).into_iter().enumerate() {
             split[p][i] = row.to_le_bytes();
         }
     }
-    shuffle_any(data, 4, planes, count, count - count % LANES);
+    split_any(data, &mut planes, groups.len() * LANES);
 }
 
 fn join4(planes: [&[u8]; 4], out: &mut [u8]) {
@@ -233,7 +255,6 @@ fn half(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
     use alloc::vec;
-    use alloc::vec::Vec;
 
     #[test]
     fn the_kernels_equal_the_definition_at_every_length() {
@@ -241,10 +262,15 @@ mod tests {
             for count in (0..70).chain([RUN - 1, RUN, RUN + 1, 2 * RUN + 17]) {
                 let data: Vec<u8> = (0..width * count).map(|i| (i * 31 + i / 255) as u8).collect();
                 let mut expected = vec![0; data.len()];
-                shuffle_any(&data, width, &mut expected, count, 0);
+                let mut rows: Vec<&mut [u8]> = expected.chunks_mut(count.max(1)).collect();
+                split_any(&data, &mut rows, 0);
                 let mut planes = vec![0; data.len()];
                 shuffle(&data, width, &mut planes);
                 assert_eq!(planes, expected, "{count} of {width}");
+                let mut apart = vec![vec![0; count]; width];
+                let mut rows: Vec<&mut [u8]> = apart.iter_mut().map(|plane| &mut plane[..]).collect();
+                split(&data, &mut rows);
+                assert_eq!(apart.concat(), expected, "{count} of {width}");
                 for first in [0, count / 3, count] {
                     for last in [first, (first + count) / 2, count] {
                         let mut out = vec![0; (last - first) * width];

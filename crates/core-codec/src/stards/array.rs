@@ -10,6 +10,7 @@ use super::dataset::spend;
 use super::raw::{self, BlockInfo, IndexEntry};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
+use crate::codec::shuffle;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{self, Limits};
 use crate::source::{Poll, Source};
@@ -349,7 +350,7 @@ impl Content {
         source.request(&self.stored_ranges())?;
         let len = limits::check("bytes of an array", self.payload_len(), u64::MAX)
             .map_err(|kind| self.error(kind))?;
-        let mut payload = limits::zeroed(len).map_err(|kind| self.error(kind))?;
+        let mut payload = self.zeroed(len)?;
         self.read_payload_into(source, &mut payload)?;
         Ok(payload)
     }
@@ -362,10 +363,16 @@ impl Content {
             return Err(self.error(kind).into());
         }
         source.request(&self.stored_ranges())?;
-        match self.planes() {
-            None => self.decode_all(source, out),
-            Some(_) => self.join_planes(0, out, |index| source.bytes(self.blocks[index].stored.clone())),
+        let Some(width) = self.planes() else { return self.decode_all(source, out) };
+        if self.planes_share_blocks() {
+            let mut planes = self.zeroed(out.len())?;
+            self.decode_all(source, &mut planes)?;
+            shuffle::unshuffle(&planes, width, 0, out);
+            return Ok(());
         }
+        // Below the length of the payload.
+        let mut memory = self.zeroed(width * self.largest_block() as usize)?;
+        self.join_planes(0, out, &mut memory, |index| source.bytes(self.blocks[index].stored.clone()))
     }
 
     fn decode_all<S: Source + ?Sized>(&self, source: &S, mut out: &mut [u8]) -> Poll<()> {
@@ -378,19 +385,32 @@ impl Content {
         Ok(())
     }
 
-    /// The elements from `first` on, as many as fit into `out`, of an array in byte planes. Each block of these
-    /// elements is decoded once, and memory holds one block of each plane.
+    /// Bytes of the largest block once decoded.
+    #[must_use]
+    pub fn largest_block(&self) -> u64 {
+        self.blocks.iter().map(|block| block.payload.end - block.payload.start).max().unwrap_or(0)
+    }
+
+    /// Whether the payload is less than a block for each byte plane, so that it is best decoded whole.
+    #[must_use]
+    pub fn planes_share_blocks(&self) -> bool {
+        self.planes().is_some_and(|_| self.elements <= self.largest_block())
+    }
+
+    /// The elements from `first` on, as many as fit into `out`, of an array in byte planes. `memory` is to hold one
+    /// decoded block of each plane: [`largest_block`](Self::largest_block) times [`planes`](Self::planes).
     ///
     /// Parts of the elements can be read independently, for instance on several threads; `stored` gives the stored
-    /// bytes of the block of this index.
+    /// bytes of the block of this index. A block is decoded once for each plane that it has such elements of.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the payload is no byte planes or the elements are not in it, those of `stored`,
-    /// and data that does not decode.
+    /// [`ErrorKind::Invalid`] when the payload is no byte planes, the elements are not in it, or `memory` is too small;
+    /// those of `stored`, and data that does not decode.
     pub fn join_planes<'s, E: From<Error>>(
         &self,
         first: u64,
         out: &mut [u8],
+        memory: &mut [u8],
         mut stored: impl FnMut(usize) -> Result<&'s [u8], E>,
     ) -> Result<(), E> {
         let Some(width) = self.planes() else {
@@ -401,8 +421,15 @@ impl Content {
         {
             return Err(self.error(ErrorKind::Invalid("elements outside the array")).into());
         }
-        let mut planes: Vec<Plane> =
-            (0..width as u64).map(|p| Plane::new(p * self.elements + first)).collect();
+        let largest = self.largest_block() as usize;
+        if largest.checked_mul(width).is_none_or(|needed| needed > memory.len()) {
+            return Err(self.error(ErrorKind::Invalid("too little memory to join byte planes in")).into());
+        }
+        let mut planes: Vec<Plane<'_>> = memory
+            .chunks_exact_mut(largest.max(1))
+            .zip((0..width as u64).map(|p| p * self.elements + first))
+            .map(|(memory, position)| Plane { position, decoded: position..position, memory })
+            .collect();
         let mut out = out;
         while !out.is_empty() {
             for plane in planes.iter_mut().filter(|plane| plane.left().is_empty()) {
@@ -412,7 +439,7 @@ impl Content {
             let elements =
                 parts.iter().map(|part| <[u8]>::len(part)).min().unwrap_or(0).min(out.len() / width);
             let (done, rest) = out.split_at_mut(elements * width);
-            crate::codec::shuffle::join(&parts, done);
+            shuffle::join(&parts, done);
             planes.iter_mut().for_each(|plane| plane.position += elements as u64);
             out = rest;
         }
@@ -445,6 +472,10 @@ impl Content {
         Ok(payload)
     }
 
+    pub(super) fn zeroed(&self, len: usize) -> Result<Vec<u8>, Error> {
+        limits::zeroed(len).map_err(|kind| self.error(kind))
+    }
+
     pub(super) fn element_len(&self) -> Result<usize, Error> {
         limits::check("elements", self.elements, u64::MAX).map_err(|kind| self.error(kind))
     }
@@ -459,22 +490,19 @@ impl Content {
 }
 
 /// A position in one byte plane, with the decoded block around it.
-struct Plane {
+struct Plane<'m> {
     /// In the payload.
     position: u64,
-    /// Where the decoded block starts.
-    start: u64,
-    decoded: Vec<u8>,
+    /// What is decoded of the payload, at the start of the memory.
+    decoded: Range<u64>,
+    memory: &'m mut [u8],
 }
 
-impl Plane {
-    fn new(position: u64) -> Self {
-        Self { position, start: position, decoded: Vec::new() }
-    }
-
+impl Plane<'_> {
     /// What is decoded from the position on. It may run on into the next plane.
     fn left(&self) -> &[u8] {
-        self.decoded.get((self.position - self.start) as usize..).unwrap_or_default()
+        let at = |position| (position - self.decoded.start) as usize;
+        self.memory.get(at(self.position)..at(self.decoded.end)).unwrap_or_default()
     }
 
     /// Decodes the block at the position.
@@ -485,9 +513,9 @@ impl Plane {
     ) -> Result<(), E> {
         let index = content.blocks.partition_point(|block| block.payload.end <= self.position);
         let block = content.blocks.get(index).ok_or_else(|| content.error(ErrorKind::NotFound("block")))?;
-        self.start = block.payload.start;
-        self.decoded.resize((block.payload.end - block.payload.start) as usize, 0);
-        content.decode_block(index, stored(index)?, &mut self.decoded)?;
+        self.decoded = block.payload.clone();
+        let len = (block.payload.end - block.payload.start) as usize;
+        content.decode_block(index, stored(index)?, &mut self.memory[..len])?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! One stored block, whatever its codec.
 
-use alloc::borrow::Cow;
+use alloc::vec::Vec;
 
 use super::types::Compression;
 #[cfg(any(feature = "deflate", feature = "lz4", feature = "zstd", feature = "zstd-c"))]
@@ -60,23 +60,32 @@ pub(super) fn decode(compression: Compression, stored: &[u8], out: &mut [u8]) ->
     }
 }
 
-/// Encodes one block of the payload; of a shuffling codec, of its byte planes.
+/// Encodes one block of the payload; of a shuffling codec, of its byte planes. The result is in `buffer`, which is to be
+/// used for the next block again, or the block itself.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] when the codec is not in this build.
-pub fn encode_block(compression: Compression, level: u8, block: &[u8]) -> Result<Cow<'_, [u8]>, ErrorKind> {
-    let _ = level;
+pub fn encode_block<'b>(
+    compression: Compression,
+    level: u8,
+    block: &'b [u8],
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8], ErrorKind> {
+    let _ = (level, &buffer);
     match compression {
-        Compression::None => Ok(block.into()),
+        Compression::None => Ok(block),
         #[cfg(feature = "deflate")]
         Compression::Gzip | Compression::GzipShuffle => {
-            Ok(codec::deflate::encode(block, level, codec::deflate::Framing::Zlib).into())
+            Ok(codec::deflate::encode_into(block, level, codec::deflate::Framing::Zlib, buffer))
         }
         #[cfg(feature = "lz4")]
-        Compression::Lz4 | Compression::Lz4Shuffle => Ok(codec::lz4::encode(block).into()),
+        Compression::Lz4 | Compression::Lz4Shuffle => Ok(codec::lz4::encode_into(block, buffer)),
         #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-        Compression::Zstd => codec::zstd::encode(block).map(Cow::from),
+        Compression::Zstd => {
+            *buffer = codec::zstd::encode(block)?;
+            Ok(buffer)
+        }
         #[cfg(not(all(feature = "deflate", feature = "lz4", any(feature = "zstd", feature = "zstd-c"))))]
-        _ => check_support(compression).map(|()| block.into()),
+        _ => check_support(compression).map(|()| block),
     }
 }

@@ -519,10 +519,11 @@ impl<'a> Draft<'a> {
             None => payload,
         };
         // At most MAX_BLOCK_SIZE.
+        let mut buffer = Vec::new();
         for block in payload.chunks(array.block_size as usize) {
-            let stored = encode_block(array.compression, array.level, block).map_err(error)?;
+            let stored = encode_block(array.compression, array.level, block, &mut buffer).map_err(error)?;
             layout.add_block(stored.len() as u64)?;
-            file.extend_from_slice(&stored);
+            file.extend_from_slice(stored);
         }
         Ok(())
     }

@@ -88,7 +88,7 @@ impl Content {
         let len = selection.elements().saturating_mul(size as u64);
         let len =
             limits::check("bytes of a selection", len, usize::MAX as u64).map_err(|kind| self.error(kind))?;
-        let mut out = limits::zeroed(len).map_err(|kind| self.error(kind))?;
+        let mut out = self.zeroed(len)?;
         self.read_selection_into(source, selection, &mut out)?;
         Ok(out)
     }

@@ -227,7 +227,9 @@ impl<'d, 'a> Layout<'d, 'a> {
         if compression == Compression::Lz4 {
             self.metadata.extend((block.len() as u64).to_le_bytes());
         }
-        self.metadata.extend_from_slice(&encode_block(compression, METADATA_LEVEL, &block).map_err(error)?);
+        self.metadata.extend_from_slice(
+            encode_block(compression, METADATA_LEVEL, &block, &mut Vec::new()).map_err(error)?,
+        );
         let size = self.metadata.len() - start;
         let size = u32::try_from(size).map_err(|_| limited("stored bytes", u32::MAX.into(), size as u64))?;
         Ok(MetadataBlock { size, keys })

@@ -1,5 +1,6 @@
 //! StarDS files.
 
+mod encode;
 mod pieces;
 mod read;
 mod write;

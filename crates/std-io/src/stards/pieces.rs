@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use core_codec::codec::shuffle::shuffle;
 use core_codec::stards::DraftArray;
 
-use super::write::Encoder;
+use super::encode::{Encoder, shuffle};
 use crate::error::Error;
 
 /// Takes the bytes of one array.
@@ -64,7 +63,7 @@ impl<'e, 'd, 'a> Pieces<'e, 'd, 'a> {
         if let Some(planes) = self.planes {
             planes.replay(self.encoder.batch_len(), |batch| self.encoder.push(batch))?;
         }
-        self.encoder.finish()
+        Ok(())
     }
 }
 

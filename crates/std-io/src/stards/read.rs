@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::cast_slice_mut;
+use core_codec::codec::shuffle::unshuffle;
 use core_codec::source::{Source, complete};
 use core_codec::stards::{Content, DataType, Element, Tensor};
 use core_codec::{ErrorKind, limits};
@@ -10,6 +11,7 @@ use rayon::prelude::*;
 
 use super::StardsArray;
 use crate::error::Error;
+use crate::map;
 
 /// Bytes of elements that a thread joins from their planes at a time, or copies.
 const PART: usize = 1 << 20;
@@ -137,15 +139,30 @@ impl<'a> StardsArray<'a> {
         }
     }
 
-    /// Each thread decodes the blocks of its part of the elements.
     fn join_planes(&self, content: &Content, width: usize, out: &mut [u8]) -> Result<(), Error> {
-        let ranges = content.stored_ranges();
+        if content.planes_share_blocks() {
+            let len = out.len();
+            let mut planes = map::scratch(len)?;
+            self.decode(content, &mut planes[..len])?;
+            out.par_chunks_mut(PART / width * width)
+                .enumerate()
+                .for_each(|(index, out)| unshuffle(&planes[..len], width, index * (PART / width), out));
+            return Ok(());
+        }
+        self.join_parts(content, width, out)
+    }
+
+    /// Each thread decodes the blocks of its part of the elements.
+    fn join_parts(&self, content: &Content, width: usize, out: &mut [u8]) -> Result<(), Error> {
         // A block that two parts share is decoded twice: few parts, which start where blocks do.
         let block = content.block_size().clamp(1, 1 << 30) as usize;
         let threads = rayon::current_num_threads();
         let part = (out.len() / width).div_ceil(threads).next_multiple_of(block).max(PART / width);
+        // A block is shorter than a plane.
+        let memory_len = width * content.largest_block() as usize;
+        let mut memory = map::scratch(memory_len * out.len().div_ceil(part * width))?;
         self.file.input.run(|source| {
-            source.request(&ranges)?;
+            source.request(&content.stored_ranges())?;
             let stored: Vec<&[u8]> = content
                 .blocks()
                 .iter()
@@ -155,9 +172,10 @@ impl<'a> StardsArray<'a> {
                 self.file.input.prepare(&content.blocks()[index].stored);
                 Ok::<_, core_codec::Error>(stored[index])
             };
-            out.par_chunks_mut(part * width)
-                .enumerate()
-                .try_for_each(|(index, out)| content.join_planes((index * part) as u64, out, find))?;
+            let parts = out.par_chunks_mut(part * width).zip(memory.par_chunks_mut(memory_len)).enumerate();
+            parts.try_for_each(|(index, (out, memory))| {
+                content.join_planes((index * part) as u64, out, memory, find)
+            })?;
             Ok(())
         })
     }

@@ -1,42 +1,46 @@
 //! Writing: blocks are encoded on all cores, in bounded memory, while the ones before them go to the file.
 
-use std::borrow::Cow;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use core_codec::ErrorKind;
-use core_codec::codec::shuffle::shuffle;
 use core_codec::source::{Source, complete};
-use core_codec::stards::{Compression, Content, Data, Draft, DraftArray, Layout, encode_block};
-use rayon::prelude::*;
+use core_codec::stards::{Content, Data, Draft, DraftArray, Layout};
 
 use super::StardsFile;
+use super::encode::{Encoder, shuffle};
 use super::pieces::Pieces;
 use crate::error::Error;
 use crate::map;
-use crate::new_file::NewFile;
-
-/// Bytes that are encoded together, unless the blocks are so large that one for each core is more.
-const BATCH: usize = 8 << 20;
+use crate::new_file::{Durability, NewFile};
 
 /// Writes a [`Draft`] to a file: beside its final place first, so that a failure leaves what was there.
 #[derive(Debug)]
 pub struct StardsWriter<'d, 'a> {
     draft: &'d Draft<'a>,
     original: Option<&'d StardsFile>,
+    durability: Durability,
 }
 
 impl<'d, 'a> StardsWriter<'d, 'a> {
     /// A writer of `draft`.
     #[must_use]
     pub fn new(draft: &'d Draft<'a>) -> Self {
-        Self { draft, original: None }
+        Self { draft, original: None, durability: Durability::Synced }
     }
 
     /// Names the file that the draft was made from: its arrays are copied from there.
     #[must_use]
     pub fn original(mut self, file: &'d StardsFile) -> Self {
         self.original = Some(file);
+        self
+    }
+
+    /// Does not wait for the disk: after a loss of power, the file may lack some of its data. Without this, the file
+    /// that was there or the new one is there then, and whole.
+    #[must_use]
+    pub fn unsynced(mut self) -> Self {
+        self.durability = Durability::Unsynced;
         self
     }
 
@@ -54,8 +58,8 @@ impl<'d, 'a> StardsWriter<'d, 'a> {
     /// Writes the file, in place of one that is there. `supply` is called for each array that is to come in
     /// pieces, and writes all of its little-endian bytes in row-major order.
     ///
-    /// Memory holds two batches of blocks: 8 MiB, or one block a core when that is more, before and after encoding.
-    /// The byte planes of an array in pieces wait in a temporary file.
+    /// Of an array in pieces, memory holds 8 MiB, or one block a core when that is more; of any array, two encoded blocks
+    /// a core. The byte planes of an array in pieces wait in a temporary file.
     ///
     /// # Errors
     /// What the format cannot hold, an array that gets more or fewer bytes than announced, failures to write, and
@@ -68,8 +72,7 @@ impl<'d, 'a> StardsWriter<'d, 'a> {
         let path = path.as_ref();
         let mut output = Output::create(self.draft, path)?;
         for array in self.draft.arrays() {
-            let padding = output.layout.begin_array();
-            output.zeros(padding as u64).map_err(Error::from)?;
+            output.begin_array().map_err(Error::from)?;
             match array.data() {
                 Data::Payload(payload) => output.payload(array, payload)?,
                 Data::Stored(content) => self.copy(array, content, &mut output)?,
@@ -81,7 +84,7 @@ impl<'d, 'a> StardsWriter<'d, 'a> {
                 }
             }
         }
-        Ok(output.finish()?)
+        Ok(output.finish(self.durability)?)
     }
 
     /// Copies the stored blocks of the original.
@@ -112,28 +115,32 @@ impl<'d, 'a> StardsWriter<'d, 'a> {
 
 /// The file, written in order, and the plan of it.
 pub(super) struct Output<'d, 'a> {
-    file: BufWriter<NewFile>,
+    file: NewFile,
     layout: Layout<'d, 'a>,
 }
 
 impl<'d, 'a> Output<'d, 'a> {
     /// Leaves room for the header.
-    fn create(draft: &'d Draft<'a>, path: &Path) -> Result<Self, Error> {
+    pub(super) fn create(draft: &'d Draft<'a>, path: &Path) -> Result<Self, Error> {
         let layout = Layout::new(draft)?;
-        let file = BufWriter::with_capacity(1 << 16, NewFile::create(path)?);
-        let mut output = Self { file, layout };
+        let mut output = Self { file: NewFile::create(path)?, layout };
         output.zeros(output.layout.header_size())?;
         Ok(output)
     }
 
     /// Writes the metadata and the header.
-    fn finish(mut self) -> Result<(), Error> {
+    fn finish(mut self, durability: Durability) -> Result<(), Error> {
         self.file.write_all(self.layout.metadata())?;
         let header = self.layout.finish()?;
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header)?;
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(file.persist()?)
+        Ok(self.file.persist(durability)?)
+    }
+
+    /// The blocks that follow are those of the next array.
+    pub(super) fn begin_array(&mut self) -> io::Result<()> {
+        let padding = self.layout.begin_array();
+        self.zeros(padding as u64)
     }
 
     fn zeros(&mut self, count: u64) -> io::Result<()> {
@@ -152,71 +159,20 @@ impl<'d, 'a> Output<'d, 'a> {
             }
             None => payload,
         };
-        let mut encoder = Encoder::new(array, self);
-        payload.chunks(encoder.batch_len()).try_for_each(|batch| encoder.push(batch))?;
-        encoder.finish()
+        Encoder::new(array, self).push(payload)
     }
-}
 
-/// Encodes the payload of one array.
-pub(super) struct Encoder<'e, 'd, 'a> {
-    output: &'e mut Output<'d, 'a>,
-    compression: Compression,
-    level: u8,
-    block_size: usize,
-    /// Encoded, not yet written.
-    pending: Vec<Vec<u8>>,
-}
-
-impl<'e, 'd, 'a> Encoder<'e, 'd, 'a> {
-    fn new(array: &DraftArray<'_>, output: &'e mut Output<'d, 'a>) -> Self {
-        // At most MAX_BLOCK_SIZE.
-        let block_size = array.block_size() as usize;
-        Self {
-            output,
-            compression: array.compression(),
-            level: array.level(),
-            block_size,
-            pending: Vec::new(),
+    /// Adds blocks that are not encoded.
+    pub(super) fn add_plain(&mut self, payload: &[u8], block_size: usize) -> Result<(), Error> {
+        for block in payload.chunks(block_size) {
+            self.layout.add_block(block.len() as u64)?;
         }
+        Ok(self.file.write_all(payload)?)
     }
 
-    /// Bytes to be pushed at a time: whole blocks.
-    pub(super) fn batch_len(&self) -> usize {
-        let blocks = (BATCH / self.block_size).max(rayon::current_num_threads());
-        self.block_size.saturating_mul(blocks)
-    }
-
-    /// Encodes some blocks; only the last one of the array may be short.
-    pub(super) fn push(&mut self, batch: &[u8]) -> Result<(), Error> {
-        if self.compression == Compression::None {
-            for block in batch.chunks(self.block_size) {
-                self.output.layout.add_block(block.len() as u64)?;
-            }
-            return Ok(self.output.file.write_all(batch)?);
-        }
-        let (compression, level, block_size) = (self.compression, self.level, self.block_size);
-        let encode = |block| encode_block(compression, level, block).map(Cow::into_owned);
-        let before = std::mem::take(&mut self.pending);
-        let (written, encoded) = rayon::join(
-            || self.write(&before),
-            || batch.par_chunks(block_size).map(encode).collect::<Result<Vec<_>, _>>(),
-        );
-        written?;
-        self.pending = encoded.map_err(|kind| core_codec::Error::new("array data", kind))?;
-        Ok(())
-    }
-
-    fn write(&mut self, blocks: &[Vec<u8>]) -> Result<(), Error> {
-        for block in blocks {
-            self.output.layout.add_block(block.len() as u64)?;
-            self.output.file.write_all(block)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish(mut self) -> Result<(), Error> {
-        let pending = std::mem::take(&mut self.pending);
-        self.write(&pending)
+    /// Adds an encoded block.
+    pub(super) fn add_block(&mut self, stored: &[u8]) -> Result<(), Error> {
+        self.layout.add_block(stored.len() as u64)?;
+        Ok(self.file.write_all(stored)?)
     }
 }

@@ -2,24 +2,29 @@
 //!
 //! The peers come from PyPI into a virtual environment under `target/`; without Python or a network they are left
 //! out, and said to be. All files are in one folder, so in the same cache of the system.
+//!
+//! With names of codecs as arguments, only those are measured, and no peer.
 
+mod bare;
 mod goals;
 mod peers;
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::path::Path;
 
 use bench::Speed;
 use core_codec::codec::shuffle::{shuffle, unshuffle};
-use core_codec::stards::{BASE_LAYER, Compression, DEFAULT_BLOCK_SIZE, DEFAULT_LEVEL, Draft, encode_block};
+use core_codec::stards::{BASE_LAYER, Compression, Draft};
 use rayon::ThreadPoolBuilder;
 use std_io::{StardsFile, StardsWriter};
 
+use crate::bare::Bare;
 use crate::goals::Goals;
 
 const COUNT: usize = 8 << 20;
 const BYTES: usize = 8 * COUNT;
-const RUNS: usize = 3;
+const RUNS: usize = 10;
 const CODECS: [Compression; 6] = [
     Compression::None,
     Compression::Lz4,
@@ -35,13 +40,18 @@ fn main() -> anyhow::Result<()> {
     let mut goals = Goals::default();
     println!("64 MiB of float64 in {}; the fastest of {RUNS} runs\n", folder.path().display());
     memory(&values, &mut goals);
-    println!("\n{:14} {:>6} {:>12} {:>12} {:>12} {:>12}", "", "", "1 thread", "", "2 threads", "");
-    println!("{:14} {:>6} {:>12} {:>12} {:>12} {:>12}", "", "ratio", "write", "read", "write", "read");
-    for codec in CODECS {
+    println!("\n{:18} {:>6} {:>12} {:>12} {:>12} {:>12}", "", "", "1 thread", "", "2 threads", "");
+    println!("{:18} {:>6} {:>12} {:>12} {:>12} {:>12}", "", "ratio", "write", "read", "write", "read");
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    for codec in
+        CODECS.into_iter().filter(|codec| only.is_empty() || only.iter().any(|name| name == codec.name()))
+    {
         codec_speeds(codec, &values, folder.path(), &mut goals)?;
     }
-    println!();
-    peers::run(folder.path(), &values)?;
+    if only.is_empty() {
+        println!();
+        peers::run(folder.path(), &values)?;
+    }
     goals.print();
     Ok(())
 }
@@ -87,92 +97,110 @@ fn memory(values: &[f64], goals: &mut Goals) {
     }
 }
 
-/// A codec on one thread, on two, and without any file.
+/// A codec on one thread and on two, in a file and without any.
 fn codec_speeds(codec: Compression, values: &[f64], folder: &Path, goals: &mut Goals) -> anyhow::Result<()> {
     let path = folder.join("x.stards");
     let mut draft = Draft::new();
     draft.put_slice(BASE_LAYER, "x", &[COUNT as u64], values, codec)?;
-    let mut columns = String::new();
+    let mut bare = Bare::new(codec, values);
     let mut speeds = Vec::new();
     for threads in [1, 2] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let save = || StardsWriter::new(&draft).save(&path).expect("written");
-        let write = pool.install(|| Speed::of(BYTES, RUNS, save));
-        let mut out = vec![0.0; COUNT];
-        let read = pool.install(|| {
-            Speed::of(BYTES, RUNS, || {
-                let file = StardsFile::open(&path).expect("opened");
-                file.array(BASE_LAYER, "x").and_then(|x| x.read_into(black_box(&mut out))).expect("read");
-            })
-        });
-        assert!(out == values, "{codec}: what is read is not what was written");
-        columns += &format!(" {:>12} {:>12}", write.to_string(), read.to_string());
-        speeds.push((write, read));
+        speeds.push(pool.install(|| side_by_side(&draft, &path, &mut bare)));
+        assert!(bare.read == values, "{codec}: what is read is not what was written");
     }
     let ratio = std::fs::metadata(&path)?.len() as f64 / BYTES as f64;
-    println!("{:14} {ratio:>6.3}{columns}", codec.name());
     let [one, two] = [speeds[0], speeds[1]];
+    row(codec.name(), &format!("{ratio:.3}"), [one.file, two.file]);
     match codec {
-        Compression::None => {
-            goals.against_memcpy("NONE read".into(), one.1, 0.8);
-            let read = Speed::of(BYTES, RUNS, || {
-                let file = StardsFile::open(&path).expect("opened");
-                drop(black_box(file.array(BASE_LAYER, "x").and_then(|x| x.read::<f64>()).expect("read")));
-            });
-            println!(
-                "{:14} {:>6} {:>12} {:>12} {:>12} {:>12}",
-                "  to fresh memory",
-                "",
-                "",
-                "",
-                "",
-                read.to_string()
-            );
-            goals.against_fresh_memcpy("NONE read to fresh memory".into(), read, 0.8);
-            goals.against_reference("NONE", [155e6, 241e6], two);
-        }
-        _ => {
-            let bare = bare(codec, values);
-            println!("{:14} {:>6} {:>12} {:>12}", "  bare codec", "", bare.0.to_string(), bare.1.to_string());
-            if codec != Compression::Zstd {
-                goals.against_bare(codec, bare, one);
-                goals.scaling(codec, one, two);
-            }
-            if codec == Compression::Lz4 {
-                goals.against_reference("LZ4", [153e6, 267e6], two);
-            }
-        }
+        Compression::None => none_speeds(&draft, &path, [one, two], goals),
+        _ => row("  bare codec", "", [one.bare, two.bare]),
+    }
+    row("  and a plain file", "", [one.plain, two.plain].map(|write| (write, None)));
+    if !matches!(codec, Compression::None | Compression::Zstd) {
+        goals.against_bare(codec, 1, &one);
+        goals.scaling(codec, one.file, two.file);
+        goals.against_bare(codec, 2, &two);
+    }
+    if codec == Compression::Lz4 {
+        goals.against_reference("LZ4", [153e6, 267e6], two.file);
     }
     Ok(())
 }
 
-/// Encoding and decoding alone, block by block in memory that is there.
-fn bare(codec: Compression, values: &[f64]) -> (Speed, Speed) {
-    let mut data = bytes(values);
-    if codec.shuffles() {
-        let mut planes = vec![0; BYTES];
-        shuffle(&data, 8, &mut planes);
-        data = planes;
-    }
-    let blocks: Vec<&[u8]> = data.chunks(DEFAULT_BLOCK_SIZE as usize).collect();
-    let encode = |block: &&[u8]| encode_block(codec, DEFAULT_LEVEL, block).expect("encoded").into_owned();
-    let mut stored: Vec<Vec<u8>> = Vec::new();
-    let encoding = Speed::of(BYTES, RUNS, || stored = blocks.iter().map(encode).collect());
-    let mut out = vec![0; BYTES];
-    let decoding = Speed::of(BYTES, RUNS, || {
-        for (stored, out) in stored.iter().zip(out.chunks_mut(DEFAULT_BLOCK_SIZE as usize)) {
-            decode(codec, stored, out);
-        }
+/// What is special without a codec.
+fn none_speeds(draft: &Draft<'_>, path: &Path, [one, two]: [Speeds; 2], goals: &mut Goals) {
+    let synced = Speed::of(BYTES, RUNS, || {
+        StardsWriter::new(draft).save(path).expect("written");
     });
-    (encoding, decoding)
+    let fresh = Speed::of(BYTES, RUNS, || {
+        let file = StardsFile::open(path).expect("opened");
+        drop(black_box(file.array(BASE_LAYER, "x").and_then(|x| x.read::<f64>()).expect("read")));
+    });
+    println!("{:18} {:>6} {:>12} {:>12} {:>12} {:>12}", "  to the disk", "", "", "", synced.to_string(), "");
+    println!(
+        "{:18} {:>6} {:>12} {:>12} {:>12} {:>12}",
+        "  to fresh memory",
+        "",
+        "",
+        "",
+        "",
+        fresh.to_string()
+    );
+    goals.against_memcpy("NONE read".into(), one.file.1, 0.8);
+    goals.against_fresh_memcpy("NONE read to fresh memory".into(), fresh, 0.8);
+    goals.against_reference("NONE", [155e6, 241e6], two.file);
 }
 
-fn decode(codec: Compression, stored: &[u8], out: &mut [u8]) {
-    use core_codec::codec::{deflate, lz4, zstd};
-    match codec {
-        Compression::Gzip | Compression::GzipShuffle => deflate::decode(stored, out),
-        Compression::Lz4 | Compression::Lz4Shuffle => lz4::decode(stored, out),
-        _ => zstd::decode(stored, out),
+/// Of one codec on some threads: write and read.
+#[derive(Clone, Copy)]
+pub(crate) struct Speeds {
+    pub(crate) file: (Speed, Speed),
+    /// Without a file.
+    pub(crate) bare: (Speed, Speed),
+    /// The bare codec, and its blocks written to a file.
+    pub(crate) plain: Speed,
+}
+
+/// Takes turns in all that is to be compared. Like the peers, a writer first removes what was there, and does not wait
+/// for the disk.
+fn side_by_side(draft: &Draft<'_>, path: &Path, bare: &mut Bare) -> Speeds {
+    let anew = || {
+        let _ = std::fs::remove_file(path);
+    };
+    let plain_path = path.with_extension("plain");
+    let (bare, read) = (RefCell::new(bare), RefCell::new(vec![0.0; COUNT]));
+    let [write, read_file, encode, plain, decode] = Speed::of_each(
+        BYTES,
+        RUNS,
+        [
+            &mut || {
+                anew();
+                StardsWriter::new(draft).unsynced().save(path).expect("written");
+            },
+            &mut || {
+                let file = StardsFile::open(path).expect("opened");
+                let out = &mut *read.borrow_mut();
+                file.array(BASE_LAYER, "x").and_then(|x| x.read_into(black_box(out))).expect("read");
+            },
+            &mut || bare.borrow_mut().encode(),
+            &mut || {
+                let _ = std::fs::remove_file(&plain_path);
+                bare.borrow_mut().encode();
+                bare.borrow().write(&plain_path).expect("written");
+            },
+            &mut || bare.borrow_mut().decode(),
+        ],
+    );
+    bare.into_inner().read = read.into_inner();
+    Speeds { file: (write, read_file), bare: (encode, decode), plain }
+}
+
+fn row(name: &str, ratio: &str, speeds: [(Speed, impl Into<Option<Speed>>); 2]) {
+    print!("{name:18} {ratio:>6}");
+    for (write, read) in speeds {
+        let read = read.into().map(|read| read.to_string()).unwrap_or_default();
+        print!(" {:>12} {read:>12}", write.to_string());
     }
-    .expect("decoded");
+    println!();
 }
