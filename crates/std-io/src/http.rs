@@ -17,10 +17,14 @@ use crate::input::Input;
 /// ask for at first.
 const TAIL_LEN: u64 = 1 << 20;
 
+/// Bytes of an answer that are read, and tried again, at a time.
+const PIECE: u64 = 8 << 20;
+
 /// How a remote file is read.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// The longest that one request may take, its body included.
+    /// The longest that one request may take, its body included. What of a long body has come by then is kept, and
+    /// another request asks for the rest.
     pub timeout: Duration,
     /// How often a request is tried again that failed for want of an answer, or with 429 or 5xx.
     pub retries: u32,
@@ -37,7 +41,8 @@ impl Default for HttpOptions {
 impl Input {
     /// Opens a file on an HTTP server, in one request for its last MiB, from which readers that start at the end
     /// of a file are served. A server without range requests, a file that changes while it is read, and answers
-    /// that are too short are errors.
+    /// that are too short are errors. Of a file that keeps its length, only `ETag` or `Last-Modified` can tell that it
+    /// has changed.
     ///
     /// # Errors
     /// When the server cannot be reached, does not have the file, or does not support range requests.
@@ -120,9 +125,14 @@ impl HttpRanges {
     /// Asks for a range; the answer's body holds just that.
     fn ask(&self, range: &Range<u64>) -> Result<Response<ureq::Body>, Failure> {
         let response = request(&self.agent, &self.url, &format!("bytes={}-{}", range.start, range.end - 1))?;
+        let changed = || Failure::Lasting(invalid("the file changed while it was read".into()));
+        // It has become shorter.
+        if response.status().as_u16() == 416 {
+            return Err(changed());
+        }
         let (found, len) = part_of(&response)?;
         if len != self.len || Version::of(response.headers()) != self.version {
-            return Err(Failure::Lasting(invalid("the file changed while it was read".into())));
+            return Err(changed());
         }
         if found != *range {
             return Err(Failure::Lasting(invalid(format!("asked for the bytes {range:?}, got {found:?}"))));
@@ -135,11 +145,23 @@ impl HttpRanges {
         // Another thread that holds it reads its own piece.
         let mut slot = self.ahead.try_lock().ok()?;
         let ahead = slot.as_mut().filter(|ahead| ahead.is_next(range, self.gap()))?;
-        let piece = retrying(&self.options, || ahead.read(self, range));
-        if piece.is_err() || ahead.range.is_empty() {
+        let bytes = self.read(ahead, range);
+        if bytes.is_err() || ahead.range.is_empty() {
             *slot = None;
         }
-        Some(piece)
+        Some(bytes)
+    }
+
+    /// The next bytes of an answer, piece by piece: after a failure, the next request asks for what is missing.
+    fn read(&self, ahead: &mut Ahead, range: &Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let piece = at..range.end.min(at.saturating_add(PIECE));
+            at = piece.end;
+            bytes.append(&mut retrying(&self.options, || ahead.read(self, &piece))?);
+        }
+        Ok(bytes)
     }
 }
 
@@ -167,7 +189,12 @@ impl Ahead {
             return Err(too_short(len, &bytes));
         }
         self.range.start = range.end;
-        self.body = Some(body);
+        if self.range.is_empty() {
+            // The connection serves the next request once it is known that nothing more comes.
+            let _ = body.read(&mut [0]);
+        } else {
+            self.body = Some(body);
+        }
         Ok(bytes)
     }
 }
@@ -189,7 +216,7 @@ impl Fetch for HttpRanges {
         if let Some(piece) = self.fetch_ahead(&range) {
             return piece;
         }
-        retrying(&self.options, || body(self.ask(&range)?, range.end - range.start))
+        self.read(&mut Ahead { range: range.clone(), body: None }, &range)
     }
 
     fn expect(&self, range: Range<u64>) {

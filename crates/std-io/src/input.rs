@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use core_codec::source::{Poll, Source, Stop, check_range};
 use memmap2::Mmap;
@@ -48,7 +48,25 @@ pub struct Input(Storage);
 
 enum Storage {
     Map(Mmap),
-    Ranges { fetch: Box<dyn Fetch>, cache: RwLock<Segments>, budget: usize },
+    Ranges { fetch: Box<dyn Fetch>, cache: Cache, budget: usize },
+}
+
+/// A reader works on the parts that were there when it started, so that none waits for another.
+#[derive(Default)]
+struct Cache(Mutex<Arc<Segments>>);
+
+impl Cache {
+    fn lock(&self) -> MutexGuard<'_, Arc<Segments>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn parts(&self) -> Arc<Segments> {
+        self.lock().clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Segments)) {
+        change(Arc::make_mut(&mut self.lock()));
+    }
 }
 
 impl fmt::Debug for Input {
@@ -78,14 +96,13 @@ impl Input {
 
     /// Fetches what is needed, when it is needed.
     pub fn fetching(fetch: impl Fetch + 'static) -> Self {
-        let cache = RwLock::new(Segments::default());
-        Self(Storage::Ranges { fetch: Box::new(fetch), cache, budget: DEFAULT_CACHE })
+        Self(Storage::Ranges { fetch: Box::new(fetch), cache: Cache::default(), budget: DEFAULT_CACHE })
     }
 
     /// Puts bytes that are already there, from `start` of the file on, into the cache.
     pub fn preload(&self, start: u64, bytes: Vec<u8>) {
         if let Storage::Ranges { cache, .. } = &self.0 {
-            cache.write().unwrap_or_else(PoisonError::into_inner).insert(start, bytes);
+            cache.change(|parts| parts.insert(start, bytes));
         }
     }
 
@@ -144,6 +161,14 @@ impl Input {
         }
     }
 
+    /// Bytes that are best fetched at a time: as many as the cache surely keeps until they are used.
+    pub(crate) fn batch(&self) -> u64 {
+        match &self.0 {
+            Storage::Map(_) => u64::MAX,
+            Storage::Ranges { budget, .. } => *budget as u64 / 4,
+        }
+    }
+
     /// Prepares the system for reading a range soon, where that is possible.
     pub(crate) fn prepare(&self, range: &Range<u64>) {
         if let Storage::Map(map) = &self.0 {
@@ -164,11 +189,7 @@ impl Input {
         };
         let mut held = Segments::default();
         let result = loop {
-            let view = View {
-                len: fetch.len(),
-                held: &held,
-                cache: cache.read().unwrap_or_else(PoisonError::into_inner),
-            };
+            let view = View { len: fetch.len(), held: &held, cache: cache.parts() };
             match step(&view) {
                 Ok(value) => break Ok(value),
                 Err(Stop::Error(error)) => break Err(error.into()),
@@ -178,9 +199,12 @@ impl Input {
                 }
             }
         };
-        let mut cache = cache.write().unwrap_or_else(PoisonError::into_inner);
-        cache.absorb(held);
-        cache.shrink_to(budget);
+        if !held.is_empty() {
+            cache.change(|parts| {
+                parts.absorb(held);
+                parts.shrink_to(budget);
+            });
+        }
         result
     }
 }
@@ -207,7 +231,7 @@ fn fetch_into(held: &mut Segments, fetch: &dyn Fetch, ranges: Vec<Range<u64>>) -
 struct View<'a> {
     len: u64,
     held: &'a Segments,
-    cache: RwLockReadGuard<'a, Segments>,
+    cache: Arc<Segments>,
 }
 
 impl Source for View<'_> {
@@ -222,5 +246,42 @@ impl Source for View<'_> {
         }
         let found = self.held.get(&range).or_else(|| self.cache.get(&range));
         found.ok_or_else(|| Stop::Need(vec![range]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    /// Not even for one that works inside of it, as on a pool of threads.
+    #[test]
+    fn no_reader_waits_for_another() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        fs::write(&path, [7; 100]).unwrap();
+        let input = Arc::new(Input::open(&path, Access::Read).unwrap());
+        let read = input.run(|source| {
+            source.bytes(0..10)?;
+            let (done, is_done) = mpsc::channel();
+            let other = input.clone();
+            thread::spawn(move || {
+                other.run(|source| Ok(source.bytes(50..60)?.len())).unwrap();
+                done.send(()).unwrap();
+            });
+            Ok(is_done.recv_timeout(Duration::from_secs(20)))
+        });
+        assert_eq!(read.unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_said_to_have_changed() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        fs::write(&path, [7; 100]).unwrap();
+        let input = Input::open(&path, Access::Read).unwrap();
+        fs::write(&path, [7; 50]).unwrap();
+        let error = input.run(|source| Ok(source.bytes(40..60)?.len())).unwrap_err();
+        assert_eq!(error.to_string(), "the file changed while it was read");
     }
 }

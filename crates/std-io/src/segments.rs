@@ -12,12 +12,12 @@ struct Segment {
     last_used: AtomicU64,
 }
 
-/// Parts by where they start. None lies inside another.
-#[derive(Debug, Default)]
+/// Parts by where they start. None lies inside another. A clone shares the parts.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     by_start: BTreeMap<u64, Arc<Segment>>,
     total: usize,
-    clock: AtomicU64,
+    clock: Arc<AtomicU64>,
 }
 
 impl Segments {
@@ -27,13 +27,24 @@ impl Segments {
         let from = usize::try_from(range.start - start).ok()?;
         let to = usize::try_from(range.end - start).ok()?;
         let bytes = segment.bytes.get(from..to)?;
-        segment.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        self.touch(segment);
         Some(bytes)
     }
 
-    /// Adds a part, and drops those that it covers.
+    fn touch(&self, segment: &Segment) {
+        segment.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Adds a part, unless another covers it, and drops those that it covers.
     pub(crate) fn insert(&mut self, start: u64, bytes: Vec<u8>) {
-        let end = start.saturating_add(bytes.len() as u64);
+        self.place(start, Arc::new(Segment { bytes, last_used: AtomicU64::default() }));
+    }
+
+    fn place(&mut self, start: u64, segment: Arc<Segment>) {
+        let end = start.saturating_add(segment.bytes.len() as u64);
+        if self.get(&(start..end)).is_some() {
+            return;
+        }
         let covered: Vec<u64> = self
             .by_start
             .range(start..end)
@@ -43,17 +54,20 @@ impl Segments {
         for at in covered {
             self.remove(at);
         }
-        let last_used = self.clock.fetch_add(1, Ordering::Relaxed).into();
-        self.total += bytes.len();
-        self.by_start.insert(start, Arc::new(Segment { bytes, last_used }));
+        self.touch(&segment);
+        self.total += segment.bytes.len();
+        self.by_start.insert(start, segment);
+    }
+
+    /// Whether there is no part.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_start.is_empty()
     }
 
     /// Takes over the parts of `other`.
     pub(crate) fn absorb(&mut self, other: Self) {
         for (start, segment) in other.by_start {
-            if let Ok(segment) = Arc::try_unwrap(segment) {
-                self.insert(start, segment.bytes);
-            }
+            self.place(start, segment);
         }
     }
 
@@ -117,6 +131,24 @@ mod tests {
         segments.insert(98, vec![9; 10]);
         assert_eq!(segments.get(&(101..105)), Some(&[9; 4][..]));
         assert_eq!(segments.total, 10);
+    }
+
+    #[test]
+    fn no_part_lies_inside_another() {
+        let part = |range: Range<u64>| (range.start, vec![7; (range.end - range.start) as usize]);
+        for (first, second) in
+            [(0..10, 0..80), (0..80, 0..10), (0..80, 20..30), (20..30, 0..80), (70..80, 0..80)]
+        {
+            let mut segments = Segments::default();
+            for range in [first.clone(), second.clone()] {
+                let mut held = Segments::default();
+                let (start, bytes) = part(range);
+                held.insert(start, bytes);
+                segments.absorb(held);
+            }
+            assert_eq!((segments.total, segments.by_start.len()), (80, 1), "{first:?} {second:?}");
+            assert_eq!(segments.get(&(1..79)).map(<[u8]>::len), Some(78));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reading over HTTP, from a server on this machine that also misbehaves.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::Path;
@@ -27,9 +27,13 @@ enum Act {
     /// Answers 503.
     Busy,
     /// Closes without an answer.
+    Close,
+    /// Sends half of the body, then nothing.
     Hang,
     /// Answers 404.
     Missing,
+    /// Answers 416, as for a file that has become shorter.
+    Shrunk,
     /// Sends other bytes than asked for.
     Elsewhere,
 }
@@ -59,11 +63,11 @@ impl Server {
     }
 
     fn open(&self) -> std::io::Result<Input> {
-        let options = HttpOptions {
-            timeout: Duration::from_secs(5),
-            backoff: Duration::from_millis(1),
-            ..HttpOptions::default()
-        };
+        self.open_within(Duration::from_secs(20))
+    }
+
+    fn open_within(&self, timeout: Duration) -> std::io::Result<Input> {
+        let options = HttpOptions { timeout, backoff: Duration::from_millis(1), ..HttpOptions::default() };
         Input::open_url(&self.address, options)
     }
 }
@@ -104,7 +108,8 @@ fn answer(
         Act::Whole => ("200 OK", String::new(), file),
         Act::Busy => ("503 Service Unavailable", String::new(), &[][..]),
         Act::Missing => ("404 Not Found", String::new(), &[][..]),
-        Act::Hang => return false,
+        Act::Close => return false,
+        Act::Shrunk => ("416 Range Not Satisfiable", "Content-Range: bytes */9\r\n".to_owned(), &[][..]),
         _ if file.is_empty() => {
             ("416 Range Not Satisfiable", "Content-Range: bytes */0\r\n".to_owned(), &[][..])
         }
@@ -112,8 +117,14 @@ fn answer(
     };
     let head =
         format!("HTTP/1.1 {status}\r\nETag: {etag}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
-    let sent = if act == Act::Short { &body[..body.len() / 2] } else { body };
-    stream.write_all(head.as_bytes()).is_ok() && stream.write_all(sent).is_ok() && act != Act::Short
+    let half = matches!(act, Act::Short | Act::Hang);
+    let sent = if half { &body[..body.len() / 2] } else { body };
+    let sent = stream.write_all(head.as_bytes()).is_ok() && stream.write_all(sent).is_ok();
+    if act == Act::Hang {
+        // Until the client gives up.
+        let _ = stream.read(&mut [0]);
+    }
+    sent && !half
 }
 
 fn parse_range(value: &str, len: u64) -> Range<u64> {
@@ -217,7 +228,7 @@ fn a_stards_file_takes_at_most_three_requests() {
 #[test]
 fn passing_failures_are_tried_again() {
     let server = Server::start(testdata("group_capture_multi.izs"), |number| {
-        [Act::Busy, Act::Hang, Act::Short, Act::Serve][number.min(3)]
+        [Act::Busy, Act::Close, Act::Short, Act::Serve][number.min(3)]
     });
     opened(&server).unwrap();
     assert_eq!(server.requests().len(), 4);
@@ -226,7 +237,7 @@ fn passing_failures_are_tried_again() {
 #[test]
 fn lasting_failures_are_clear_errors() {
     type Row = (fn(usize) -> Act, &'static str, usize);
-    let table: [Row; 7] = [
+    let table: [Row; 8] = [
         (|_| Act::Whole, "the server does not support range requests", 1),
         (|_| Act::Missing, "the server answers 404 Not Found", 1),
         (|_| Act::Busy, "the server answers 503 Service Unavailable", 4),
@@ -237,7 +248,12 @@ fn lasting_failures_are_clear_errors() {
             2,
         ),
         (|number| if number == 0 { Act::Serve } else { Act::Elsewhere }, "asked for the bytes", 2),
-        (|number| if number == 0 { Act::Serve } else { Act::Short }, "", 5),
+        (|number| if number == 0 { Act::Serve } else { Act::Short }, "Peer disconnected", 5),
+        (
+            |number| if number == 0 { Act::Serve } else { Act::Shrunk },
+            "the file changed while it was read",
+            2,
+        ),
     ];
     for (act, says, requests) in table {
         let server = Server::start(large_file(), act);
@@ -248,6 +264,50 @@ fn lasting_failures_are_clear_errors() {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
         assert_eq!(server.requests().len(), requests, "{error}");
+    }
+}
+
+/// After a break, or a silence, what is missing is asked for, and not all of it again.
+#[test]
+fn a_long_range_goes_on_where_it_broke() {
+    let bytes: Vec<u8> = (0..40 << 20).map(|i: u32| (i / 1000) as u8).collect();
+    let end = 36 << 20;
+    for act in [
+        |number| if number == 1 { Act::Short } else { Act::Serve },
+        |number| if number == 1 { Act::Hang } else { Act::Serve },
+    ] {
+        let server = Server::start(bytes.clone(), act);
+        let input = server.open_within(Duration::from_secs(2)).unwrap();
+        let read = input.run(|source| Ok(source.bytes(0..end)?.to_vec())).unwrap();
+        assert!(read == bytes[..end as usize]);
+        // Half of it is two pieces and a part.
+        assert_eq!(server.requests()[1..], [0..end, 16 << 20..end]);
+    }
+}
+
+/// A block of more than half the cache is fetched once.
+#[test]
+fn large_blocks_are_fetched_once() {
+    let samples: Vec<u64> = (0..4 << 20).collect();
+    let mut schema = SchemaBuilder::new(Kind::Int { bits: 64 });
+    let stream = schema.stream_with(schema.root(), Element::U64, 1 << 20, Compression::None).unwrap();
+    let mut writer = IzsWriter::new(Vec::new(), schema.finish().unwrap(), &WriteOptions::default()).unwrap();
+    writer.push(stream, &samples).unwrap();
+    let server = Server::start(writer.finish().unwrap(), |_| Act::Serve);
+    for budget in [0, 1 << 20, 12 << 20] {
+        let input = server.open().unwrap().with_cache(budget);
+        let before = server.requests().len();
+        let file = IzsFile::from_input(input, Limits::default()).unwrap();
+        let stream = file.stream(file.find("").unwrap()).unwrap();
+        assert!(stream.read::<u64>(0..stream.len()).unwrap() == samples);
+        let mut blocks: Vec<_> = server.requests()[before..].to_vec();
+        blocks.retain(|range| range.end - range.start >= 8 << 20);
+        let starts: std::collections::BTreeSet<_> = blocks.iter().map(|range| range.start).collect();
+        assert_eq!(starts.len(), blocks.len(), "{budget}: {blocks:?}");
+        assert!(
+            blocks.iter().map(|range| range.end - range.start).sum::<u64>() <= 33 << 20,
+            "{budget}: {blocks:?}"
+        );
     }
 }
 

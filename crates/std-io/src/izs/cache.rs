@@ -23,7 +23,7 @@ struct Blocks {
 }
 
 impl BlockCache {
-    /// Keeps at most `budget` bytes.
+    /// Keeps at most `budget` bytes, or one block that is larger; nothing when it is 0.
     pub(super) fn new(budget: usize) -> Self {
         Self { budget, blocks: Mutex::default() }
     }
@@ -40,7 +40,7 @@ impl BlockCache {
 
     /// Keeps a block, and drops those used longest ago for it.
     pub(super) fn insert(&self, key: Key, block: Arc<Vec<u8>>) {
-        if block.len() > self.budget {
+        if self.budget == 0 {
             return;
         }
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ impl BlockCache {
         if let Some((old, _)) = blocks.by_key.insert(key, (block, now)) {
             blocks.total -= old.len();
         }
-        while blocks.total > self.budget {
+        while blocks.total > self.budget && blocks.by_key.len() > 1 {
             let oldest =
                 blocks.by_key.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(key, _)| *key);
             match oldest.and_then(|oldest| blocks.by_key.remove(&oldest)) {
@@ -82,6 +82,10 @@ mod tests {
         cache.insert((stream, 0), Arc::new(vec![0; 20]));
         assert_eq!(cache.blocks.lock().unwrap().total, 30);
         cache.insert((stream, 9), Arc::new(vec![0; 31]));
-        assert!(cache.get((stream, 9)).is_none());
+        assert!(cache.get((stream, 9)).is_some(), "what is over the budget alone");
+        assert_eq!(cache.blocks.lock().unwrap().total, 31);
+        let none = BlockCache::new(0);
+        none.insert((stream, 0), Arc::new(vec![0; 10]));
+        assert!(none.get((stream, 0)).is_none());
     }
 }

@@ -37,9 +37,6 @@ use crate::input::{Access, Input};
 /// Blocks whose index entries are looked up together.
 const INDEX_BATCH: u64 = 4096;
 
-/// Stored bytes of blocks that are fetched together.
-const FETCH_BATCH: u64 = 4 << 20;
-
 /// Bytes of decoded blocks that an [`IzsFile`] keeps by default.
 const DEFAULT_CACHE: usize = 16 << 20;
 
@@ -70,8 +67,8 @@ impl IzsFile {
         Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) })
     }
 
-    /// Bounds the decoded blocks that are kept for later reads (16 MiB by default). Only blocks that are read
-    /// in part are kept: whoever reads all of a block has it.
+    /// Bounds the decoded blocks that are kept for later reads (16 MiB by default), but for one block that is larger
+    /// alone; 0 keeps none. Only blocks that are read in part are kept: whoever reads all of a block has it.
     #[must_use]
     pub fn with_block_cache(mut self, bytes: usize) -> Self {
         self.cache = BlockCache::new(bytes);
@@ -293,8 +290,9 @@ impl<'a> IzsStream<'a> {
         let key = (self.reader.id(), block.number);
         let decode = |out: &mut [u8]| {
             self.file.input.run(|source| {
-                let stored = source.bytes(block.bytes.clone())?;
-                Ok(self.reader.decode(block, stored, out)?)
+                // Checks that it is not too long to be fetched.
+                self.reader.request(source, std::slice::from_ref(block))?;
+                Ok(self.reader.decode(block, source.bytes(block.bytes.clone())?, out)?)
             })
         };
         if inside == (0..len) {
@@ -341,9 +339,12 @@ impl<'a> IzsStream<'a> {
                         expected = run.end;
                         self.file.input.expect(run);
                     }
-                    let missing: Vec<_> =
-                        now.iter().filter(|block| !self.is_cached(block, elements)).cloned().collect();
-                    self.file.input.run(|source| self.reader.request(source, &missing))?;
+                    // One alone is fetched when it is read.
+                    if now.len() > 1 {
+                        let missing: Vec<_> =
+                            now.iter().filter(|block| !self.is_cached(block, elements)).cloned().collect();
+                        self.file.input.run(|source| self.reader.request(source, &missing))?;
+                    }
                 }
                 rest = later;
                 now.iter().try_for_each(&mut each)?;
@@ -367,10 +368,10 @@ impl<'a> IzsStream<'a> {
 
     /// How many of `blocks` are fetched together: at least one.
     fn fetch_together(&self, blocks: &[Block]) -> usize {
-        let mut total = 0;
+        let (mut total, most) = (0, self.file.input.batch());
         let fits = |block: &&Block| {
             total += block.bytes.end - block.bytes.start;
-            total <= FETCH_BATCH
+            total <= most
         };
         blocks.iter().take_while(fits).count().max(1)
     }

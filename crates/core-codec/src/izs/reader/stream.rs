@@ -191,11 +191,12 @@ impl<'a> StreamReader<'a> {
     /// Asks for the stored bytes of all of `blocks` at once.
     ///
     /// # Errors
-    /// As [`Source::request`]; [`ErrorKind::Limit`] for a block that is stored in more bytes than
-    /// [`Limits::block_bytes`].
+    /// As [`Source::request`]; [`ErrorKind::Limit`] for a block that is stored in more bytes than what cannot be
+    /// compressed of [`Limits::block_bytes`] takes.
     pub fn request<S: Source + ?Sized>(&self, source: &S, blocks: &[Block]) -> Poll<()> {
+        let most = self.limits.block_bytes.saturating_add(self.limits.block_bytes / 128 + 1024);
         for block in blocks {
-            limits::check("stored block bytes", block.bytes.end - block.bytes.start, self.limits.block_bytes)
+            limits::check("stored block bytes", block.bytes.end - block.bytes.start, most)
                 .map_err(|kind| self.block_error(block.number, kind).at(block.bytes.start))?;
         }
         let places: Vec<_> = blocks.iter().map(|block| block.bytes.clone()).collect();
