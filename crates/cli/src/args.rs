@@ -31,9 +31,9 @@ pub(crate) enum Command {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
-        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
-        #[arg(long)]
-        scan: bool,
+        /// What is to be seen of the file
+        #[command(flatten)]
+        view: View,
     },
     /// List the streams, arrays or columns
     Ls {
@@ -42,9 +42,9 @@ pub(crate) enum Command {
         /// Print one JSON object a line
         #[arg(long)]
         json: bool,
-        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
-        #[arg(long)]
-        scan: bool,
+        /// What is to be seen of the file
+        #[command(flatten)]
+        view: View,
     },
     /// Print the values of one item
     Cat {
@@ -66,17 +66,17 @@ pub(crate) enum Command {
         /// How to print them
         #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
         format: CatFormat,
-        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
-        #[arg(long)]
-        scan: bool,
+        /// What is to be seen of the file
+        #[command(flatten)]
+        view: View,
     },
     /// Print a hash of the data of each item, whatever the file's layout
     Digest {
         /// Path or URL
         file: PathBuf,
-        /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
-        #[arg(long)]
-        scan: bool,
+        /// What is to be seen of the file
+        #[command(flatten)]
+        view: View,
     },
     /// Read all of a file and tell what is wrong or odd about it
     Verify {
@@ -89,6 +89,17 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What is to be seen of a file beyond what it says itself.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct View {
+    /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+    #[arg(long)]
+    pub(crate) scan: bool,
+    /// Let the layers of a StarDS file have what the base layer has and they lack
+    #[arg(long)]
+    pub(crate) inherit: bool,
 }
 
 /// Which rows of a TsFile.
@@ -146,13 +157,13 @@ impl Command {
         }
     }
 
-    pub(crate) fn scan(&self) -> bool {
+    pub(crate) fn view(&self) -> View {
         match self {
-            Self::Info { scan, .. }
-            | Self::Ls { scan, .. }
-            | Self::Cat { scan, .. }
-            | Self::Digest { scan, .. } => *scan,
-            Self::Verify { .. } => false,
+            Self::Info { view, .. }
+            | Self::Ls { view, .. }
+            | Self::Cat { view, .. }
+            | Self::Digest { view, .. } => *view,
+            Self::Verify { .. } => View::default(),
         }
     }
 }

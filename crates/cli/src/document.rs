@@ -10,7 +10,7 @@ use anyhow::{bail, ensure};
 use core_codec::izs::raw;
 use std_io::{Access, Input};
 
-use crate::args::{CatFormat, Span, TimeSpan};
+use crate::args::{CatFormat, Span, TimeSpan, View};
 use crate::output::Row;
 use crate::{izs, stards, tsfile};
 
@@ -175,14 +175,16 @@ impl Format {
 
 /// Opens a file of any of the formats, by its path or URL.
 ///
-/// `key` is the master key of an encrypted one; `scan` says that a footer is not to be trusted.
-pub(crate) fn open(path: &Path, key: Option<&str>, scan: bool) -> anyhow::Result<Box<dyn Document>> {
+/// `key` is the master key of an encrypted one.
+pub(crate) fn open(path: &Path, key: Option<&str>, view: View) -> anyhow::Result<Box<dyn Document>> {
     let input = input(path)?;
-    match Format::detect(&input)? {
-        Format::TsFile if scan => Ok(Box::new(tsfile::Document::scan(input, key)?)),
-        _ if scan => bail!(WrongUsage("--scan is for TsFiles".into())),
+    let format = Format::detect(&input)?;
+    expect_usage(!view.scan || format == Format::TsFile, "--scan is for TsFiles")?;
+    expect_usage(!view.inherit || format == Format::Stards, "--inherit is for StarDS files")?;
+    match format {
+        Format::TsFile if view.scan => Ok(Box::new(tsfile::Document::scan(input, key)?)),
         Format::Izs => Ok(Box::new(izs::Document::open(input)?)),
-        Format::Stards => Ok(Box::new(stards::Document::open(input)?)),
+        Format::Stards => Ok(Box::new(stards::Document::open(input, view.inherit)?)),
         Format::TsFile => Ok(Box::new(tsfile::Document::open(input, key)?)),
     }
 }

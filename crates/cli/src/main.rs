@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
-    let document = document::open(command.file(), key, command.scan())?;
+    let document = document::open(command.file(), key, command.view())?;
     let outcome = print(command, &*document)?;
     match document.left_out() {
         Some(text) => {

@@ -214,6 +214,59 @@ fn hostile_files_end_in_an_error_of_every_command() {
 }
 
 #[test]
+fn a_layer_inherits_from_the_base_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.stards");
+    let mut draft = Draft::new();
+    draft.add_layer("L").unwrap();
+    draft.put(BASE_LAYER, "a", 1u8, Compression::None).unwrap();
+    draft.put(BASE_LAYER, "b", 2u8, Compression::None).unwrap();
+    draft.put("L", "b", 3u8, Compression::None).unwrap();
+    draft.set_metadata(BASE_LAYER, "unit", "m").unwrap();
+    draft.set_metadata(BASE_LAYER, "gain", 4u8).unwrap();
+    draft.set_metadata("L", "gain", 5u8).unwrap();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let cat = |name: &str, inherit: &[&str]| {
+        let output = run(&path, &[&["cat", name, "--format", "json"], inherit].concat());
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    };
+    for (name, own, inherited) in [
+        ("L:a", None, Some("1")),
+        ("L:b", Some("3"), Some("3")),
+        ("L:unit", None, Some("\"m\"")),
+        ("L:gain", Some("5"), Some("5")),
+        ("L:none", None, None),
+        ("M:a", None, None),
+    ] {
+        assert_eq!(cat(name, &[]).as_deref(), own, "{name}");
+        assert_eq!(cat(name, &["--inherit"]).as_deref(), inherited, "{name}");
+    }
+    let lines = |arguments: &[&str]| {
+        let output = run(&path, arguments);
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let ls = lines(&["ls", "--json", "--inherit"]);
+    let names: Vec<String> = ls
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["a", "b", "L:b", "L:a", "gain", "unit", "L:gain", "L:unit"]);
+    assert!(names.iter().all(|name| cat(name, &["--inherit"]).is_some()));
+    assert_eq!(lines(&["digest"]).lines().count(), 6);
+    assert_eq!(lines(&["digest", "--inherit"]).lines().count(), 8);
+    let info = lines(&["info", "--inherit"]);
+    assert!(
+        info.contains("layer L: 2 arrays, 2 metadata keys\n  gain = 5 (uint8)\n  unit = m (string)\n"),
+        "{info}"
+    );
+    let info: Value = serde_json::from_str(&lines(&["info", "--json", "--inherit"])).unwrap();
+    assert_eq!(info["arrays"].as_array().unwrap().len(), 4);
+    assert_eq!(info["layers"][1]["metadata"]["unit"]["value"], "m");
+    assert_eq!(run(&testdata("izs/bits1_u8.izs"), &["ls", "--inherit"]).status.code(), Some(2));
+}
+
+#[test]
 fn wrong_requests_are_refused() {
     for (arguments, code, message) in [
         (&["cat"][..], 2, "several arrays"),

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use anyhow::{Context as _, bail};
 use core_codec::stards::{Axis, BASE_LAYER, DataType, Selection, Slice, Tensor};
-use std_io::{StardsArray, StardsFile};
+use std_io::StardsArray;
 
-use super::{items, npy, values};
+use super::{Document, items, npy, values};
 use crate::args::{CatFormat, Span};
 use crate::document::{CatRequest, WrongUsage, expect_usage};
 use crate::output;
@@ -20,8 +20,8 @@ enum Item<'a> {
     Metadata(Tensor),
 }
 
-pub(super) fn print(file: &StardsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
-    let item = find(file, request.item)?;
+pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+    let item = find(document, request.item)?;
     let (dtype, shape) = match &item {
         Item::Array(array) => (array.info().content()?.dtype(), array.info().shape().to_vec()),
         Item::Metadata(value) => (value.dtype(), value.shape().to_vec()),
@@ -58,9 +58,9 @@ pub(super) fn print(file: &StardsFile, request: &CatRequest, out: &mut dyn Write
 }
 
 /// Finds what `key` or `layer:key` names: an array, else a metadata value. Without a name, the only array.
-fn find<'a>(file: &'a StardsFile, item: Option<&str>) -> anyhow::Result<Item<'a>> {
+fn find<'a>(document: &'a Document, item: Option<&str>) -> anyhow::Result<Item<'a>> {
     let Some(item) = item else {
-        let mut arrays = file.arrays();
+        let mut arrays = document.file.arrays();
         return match (arrays.next(), arrays.next()) {
             (Some(only), None) => Ok(Item::Array(only)),
             (None, _) => bail!("the file has no array"),
@@ -69,12 +69,12 @@ fn find<'a>(file: &'a StardsFile, item: Option<&str>) -> anyhow::Result<Item<'a>
     };
     let colons = item.match_indices(':').map(|(at, _)| (&item[..at], &item[at + 1..]));
     let names: Vec<(&str, &str)> = std::iter::once((BASE_LAYER, item)).chain(colons).collect();
-    if let Some(array) = names.iter().find_map(|(layer, key)| file.array(layer, key).ok()) {
+    if let Some(array) = names.iter().find_map(|(layer, key)| document.array(layer, key).ok()) {
         return Ok(Item::Array(array));
     }
     for (name, key) in names {
-        let Ok(layer) = file.dataset().layer(name) else { continue };
-        let found = items::entries(file, layer).into_iter().find(|entry| &*entry.key == key);
+        let Ok(layer) = document.file.dataset().layer(name) else { continue };
+        let found = items::entries(document, layer).into_iter().find(|entry| &*entry.key == key);
         if let Some(entry) = found {
             return Ok(Item::Metadata(entry.value?));
         }

@@ -1,14 +1,14 @@
 //! A hash of each array and each metadata value.
 
 use sha2::{Digest, Sha256};
-use std_io::{StardsArray, StardsFile};
+use std_io::StardsArray;
 
-use super::items;
+use super::{Document, items};
 use crate::document::Outcome;
 use crate::output::{Row, hex, row};
 
 pub(super) fn emit(
-    file: &StardsFile,
+    document: &Document,
     emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
@@ -31,15 +31,17 @@ pub(super) fn emit(
         ])
     };
     // An array that a later one of the same key hides is no data.
+    let file = &document.file;
     let visible = file.arrays().enumerate().filter(|(index, _)| file.dataset().is_visible(*index));
-    for (_, array) in visible {
-        let mut line = head(array.layer(), "array", array.info().key());
+    let own = visible.map(|(_, array)| (array.layer(), array));
+    for (layer, array) in own.chain(document.inherited()) {
+        let mut line = head(layer, "array", array.info().key());
         let described = items::array(array.info());
         line.extend(described.into_iter().filter(|(name, _)| ["dtype", "shape"].contains(&&**name)));
         finish(line, hash(array).map_err(|error| error.to_string()))?;
     }
     for layer in file.dataset().layers() {
-        for entry in items::entries(file, layer) {
+        for entry in items::entries(document, layer) {
             let mut line = head(layer.name(), "metadata", &entry.key);
             if let Ok(value) = &entry.value {
                 line.insert("dtype".into(), value.dtype().name().into());

@@ -1,12 +1,12 @@
 //! The overview.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use core_codec::stards::{Compression, Tensor};
 use serde_json::Value;
-use std_io::StardsFile;
 
-use super::{items, values};
+use super::{Document, items, values};
 use crate::document::Outcome;
 use crate::human;
 use crate::output::{Row, Widths, plain, printable, row};
@@ -14,12 +14,12 @@ use crate::output::{Row, Widths, plain, printable, row};
 /// Elements of a metadata value that the overview shows.
 const SHOWN: usize = 8;
 
-pub(super) fn json(file: &StardsFile) -> (Row, Outcome) {
-    let dataset = file.dataset();
-    let arrays: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
+pub(super) fn json(document: &Document) -> (Row, Outcome) {
+    let dataset = document.file.dataset();
+    let arrays: Vec<Row> = items::arrays(document).collect();
     let mut outcome = arrays.iter().fold(Outcome::Done, Outcome::and);
     let layer = |layer| {
-        let metadata = items::entries(file, layer).into_iter().map(|entry| {
+        let metadata = items::entries(document, layer).into_iter().map(|entry| {
             let value = match &entry.value {
                 Ok(value) => row([
                     ("dtype", value.dtype().name().into()),
@@ -45,7 +45,7 @@ pub(super) fn json(file: &StardsFile) -> (Row, Outcome) {
     let overview = row([
         ("format", "stards".into()),
         ("version", core_codec::stards::raw::VERSION.into()),
-        ("size", file.input().len().into()),
+        ("size", document.file.input().len().into()),
         ("header", dataset.header().header_size.into()),
         ("layers", dataset.layers().iter().map(layer).collect()),
         ("arrays", arrays.into_iter().map(Value::Object).collect()),
@@ -53,23 +53,26 @@ pub(super) fn json(file: &StardsFile) -> (Row, Outcome) {
     (overview, outcome)
 }
 
-pub(super) fn print(file: &StardsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let dataset = file.dataset();
-    let rows: Vec<Row> = dataset.arrays().iter().map(items::array).collect();
+pub(super) fn print(document: &Document, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let dataset = document.file.dataset();
+    let rows: Vec<Row> = items::arrays(document).collect();
     let mut outcome = rows.iter().fold(Outcome::Done, Outcome::and);
-    let size = human::counted(file.input().len(), "byte");
+    let size = human::counted(document.file.input().len(), "byte");
     writeln!(out, "StarDS version {}, {size}", core_codec::stards::raw::VERSION)?;
-    let mut counts = vec![0; dataset.layers().len()];
-    dataset.arrays().iter().for_each(|array| counts[array.layer()] += 1);
-    for (layer, arrays) in dataset.layers().iter().zip(counts) {
+    let mut counts = BTreeMap::new();
+    let own = document.file.arrays().map(|array| array.layer());
+    own.chain(document.inherited().map(|(layer, _)| layer))
+        .for_each(|layer| *counts.entry(layer).or_default() += 1);
+    for layer in dataset.layers() {
+        let entries = items::entries(document, layer);
         writeln!(
             out,
             "layer {}: {}, {}",
             printable(layer.name()),
-            human::counted(arrays, "array"),
-            human::counted(layer.metadata_len() as u64, "metadata key")
+            human::counted(counts.get(layer.name()).copied().unwrap_or(0), "array"),
+            human::counted(entries.len() as u64, "metadata key")
         )?;
-        for entry in items::entries(file, layer) {
+        for entry in entries {
             match entry.value {
                 Ok(value) => writeln!(out, "  {} = {}", printable(&entry.key), short(&value))?,
                 Err(error) => {

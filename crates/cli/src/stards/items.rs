@@ -2,14 +2,14 @@
 
 use core_codec::stards::{Array, BASE_LAYER, Compression, DataType, Entry, Layer};
 use serde_json::Value;
-use std_io::StardsFile;
 
+use super::Document;
 use crate::output::{Row, row};
 
-/// All items in file order: the arrays, then the metadata of each layer.
-pub(super) fn all(file: &StardsFile) -> impl Iterator<Item = Row> {
-    let metadata = file.dataset().layers().iter().flat_map(|layer| {
-        entries(file, layer).into_iter().map(|entry| {
+/// All items in file order: the arrays, those that layers inherit, then the metadata of each layer.
+pub(super) fn all(document: &Document) -> impl Iterator<Item = Row> {
+    let metadata = document.file.dataset().layers().iter().flat_map(|layer| {
+        entries(document, layer).into_iter().map(|entry| {
             let mut line =
                 row([("name", name(layer.name(), &entry.key).into()), ("kind", "metadata".into())]);
             match entry.value {
@@ -23,7 +23,17 @@ pub(super) fn all(file: &StardsFile) -> impl Iterator<Item = Row> {
             line
         })
     });
-    file.dataset().arrays().iter().map(array).chain(metadata)
+    arrays(document).chain(metadata)
+}
+
+/// The arrays in file order, then those that layers inherit.
+pub(super) fn arrays(document: &Document) -> impl Iterator<Item = Row> {
+    let inherited = document.inherited().map(|(layer, inherited)| {
+        let mut line = array(inherited.info());
+        line.insert("name".into(), name(layer, inherited.info().key()).into());
+        line
+    });
+    document.file.dataset().arrays().iter().map(array).chain(inherited)
 }
 
 /// What the index says about an array.
@@ -50,8 +60,13 @@ pub(super) fn array(array: &Array) -> Row {
 }
 
 /// The metadata of a layer. When its block cannot be read, each key that the registry lists has the reason.
-pub(super) fn entries(file: &StardsFile, layer: &Layer) -> Vec<Entry> {
-    let why = match file.metadata(layer.name()) {
+pub(super) fn entries(document: &Document, layer: &Layer) -> Vec<Entry> {
+    let file = &document.file;
+    let read = match document.inherit {
+        true => file.inherited_metadata(layer.name()),
+        false => file.metadata(layer.name()),
+    };
+    let why = match read {
         Ok(entries) => return entries,
         Err(std_io::Error::Format(error)) => error,
         Err(error) => {

@@ -10,42 +10,65 @@ mod values;
 use std::io::Write;
 
 use core_codec::Limits;
-use core_codec::stards::Severity;
-use std_io::{Input, StardsFile};
+use core_codec::stards::{BASE_LAYER, Layer, Severity};
+use std_io::{Input, StardsArray, StardsFile};
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
 use crate::output::{Row, row};
 
 /// An open StarDS file.
-pub(crate) struct Document(StardsFile);
+pub(crate) struct Document {
+    file: StardsFile,
+    /// Whether layers have what the base layer has and they lack.
+    inherit: bool,
+}
 
 impl Document {
-    pub(crate) fn open(input: Input) -> anyhow::Result<Self> {
-        Ok(Self(StardsFile::from_input(input, &Limits::default())?))
+    pub(crate) fn open(input: Input, inherit: bool) -> anyhow::Result<Self> {
+        Ok(Self { file: StardsFile::from_input(input, &Limits::default())?, inherit })
+    }
+
+    /// The array `key` of a layer.
+    fn array(&self, layer: &str, key: &str) -> Result<StardsArray<'_>, std_io::Error> {
+        if self.inherit { self.file.inherited_array(layer, key) } else { self.file.array(layer, key) }
+    }
+
+    /// The arrays of named layers that are those of the base layer: the layer, and the array.
+    fn inherited(&self) -> impl Iterator<Item = (&str, StardsArray<'_>)> {
+        let dataset = self.file.dataset();
+        let layers =
+            dataset.layers().iter().map(Layer::name).filter(|&name| self.inherit && name != BASE_LAYER);
+        layers.flat_map(move |layer| {
+            let base = self.file.arrays().enumerate().filter(|(index, _)| dataset.is_visible(*index));
+            base.map(|(_, array)| array)
+                .filter(move |array| array.layer() == BASE_LAYER)
+                .filter(move |array| self.file.array(layer, array.info().key()).is_err())
+                .map(move |array| (layer, array))
+        })
     }
 }
 
 impl document::Document for Document {
     fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-        info::print(&self.0, out)
+        info::print(self, out)
     }
 
     fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
-        Ok(info::json(&self.0))
+        Ok(info::json(self))
     }
 
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        items::all(&self.0).try_for_each(emit)
+        items::all(self).try_for_each(emit)
     }
 
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_rows()?;
-        cat::print(&self.0, request, out)?;
+        cat::print(self, request, out)?;
         Ok(Outcome::Done)
     }
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {
-        digest::emit(&self.0, emit)
+        digest::emit(self, emit)
     }
 
     fn verify(
@@ -55,7 +78,7 @@ impl document::Document for Document {
     ) -> anyhow::Result<Outcome> {
         expect_usage(!summaries, "--summaries is for .izs files")?;
         let mut outcome = Outcome::Done;
-        for finding in self.0.verify()? {
+        for finding in self.file.verify()? {
             let severity = match finding.severity {
                 Severity::Warning => "warning",
                 Severity::Error => {
