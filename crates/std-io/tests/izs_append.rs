@@ -136,6 +136,22 @@ fn what_is_not_committed_leaves_the_file_as_it_was() {
 
 /// A crash leaves some of the new bytes. Cut back to the old length, the file is the old one; and no cut but the
 /// complete one is taken for a file.
+/// Two would write over each other, and the one that is dropped would cut off what the other has committed.
+#[cfg(unix)]
+#[test]
+fn one_at_a_time_adds_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.izs");
+    let options = WriteOptions::default();
+    write(&path, 100, Compression::None, &options);
+    let writer = IzsAppend::open(&path).unwrap().start(&options).unwrap();
+    let error = IzsAppend::open(&path).unwrap_err();
+    assert_eq!(error.to_string(), "another program is adding to the file");
+    assert!(IzsFile::open(&path).is_ok());
+    drop(writer);
+    IzsAppend::open(&path).unwrap();
+}
+
 #[test]
 fn a_crash_at_any_byte_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,6 +20,9 @@ use crate::input::Input;
 /// when writing fails, and when the writer or the [`AppendedFile`] is dropped before
 /// [`commit`](AppendedFile::commit). After a crash, the first bytes, as many as there were, are the old file.
 ///
+/// There can be but one at a time for a file: on Unix, opening locks it against others of its kind. Readers see the
+/// old file until the new end is complete.
+///
 /// The short last block of a stream that grows is written again as part of what is added; its old bytes stay
 /// where they are, unused.
 ///
@@ -64,9 +67,11 @@ impl IzsAppend {
     /// Opens a file for reading and writing.
     ///
     /// # Errors
-    /// When it cannot be opened, or its footer or schema is damaged.
+    /// When it cannot be opened, another adds to it ([`io::ErrorKind::WouldBlock`]), or its footer or schema is
+    /// damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
+        lock(&file)?;
         let input = Input::fetching(FileRanges::new(file.try_clone()?)?);
         let limits = Limits::default();
         let izs = input.run(|source| reader::open(source, &limits))?;
@@ -93,6 +98,25 @@ impl IzsAppend {
         let out = AppendedFile::new(self.file, self.izs.file_len(), self.lost)?;
         IzsWriter::continued(out, writer, options)
     }
+}
+
+/// Locks a file until it is closed.
+#[cfg(unix)]
+fn lock(file: &File) -> io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another program is adding to the file"))
+        }
+        // Some network file systems have no locks.
+        _ => Ok(()),
+    }
+}
+
+/// A lock of this system would keep readers out, too.
+#[cfg(not(unix))]
+fn lock(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// The end of a file that grows: cut off again unless it is [committed](Self::commit).
