@@ -47,7 +47,7 @@ const LARGEST_FETCH: u64 = 8 << 20;
 pub struct Input(Storage);
 
 enum Storage {
-    Map(Mmap),
+    Map(Arc<Mmap>),
     Ranges { fetch: Box<dyn Fetch>, cache: Cache, budget: usize },
 }
 
@@ -89,7 +89,7 @@ impl Input {
         let metadata = file.metadata()?;
         // An empty file cannot be mapped.
         if access == Access::Map && metadata.is_file() && metadata.len() > 0 {
-            return Ok(Self(Storage::Map(map::map(&file)?)));
+            return Ok(Self(Storage::Map(Arc::new(map::map(&file)?))));
         }
         ranges(file)
     }
@@ -169,6 +169,14 @@ impl Input {
         }
     }
 
+    /// The memory map, for threads that outlive a borrow.
+    pub(crate) fn shared_map(&self) -> Option<&Arc<Mmap>> {
+        match &self.0 {
+            Storage::Map(map) => Some(map),
+            Storage::Ranges { .. } => None,
+        }
+    }
+
     /// Prepares the system for reading a range soon, where that is possible.
     pub(crate) fn prepare(&self, range: &Range<u64>) {
         if let Storage::Map(map) = &self.0 {
@@ -183,7 +191,7 @@ impl Input {
     pub fn run<T>(&self, mut step: impl FnMut(&dyn Source) -> Poll<T>) -> Result<T, Error> {
         let (fetch, cache, budget) = match &self.0 {
             Storage::Map(map) => {
-                return Ok(core_codec::source::complete(step(&&**map))?);
+                return Ok(core_codec::source::complete(step(&&***map))?);
             }
             Storage::Ranges { fetch, cache, budget } => (&**fetch, cache, *budget),
         };

@@ -13,7 +13,7 @@ use core_codec::tsfile::{
 
 use crate::error::Error;
 use crate::input::{Access, Input};
-use crate::parallel::Parallel;
+use crate::parallel::{self, Parallel};
 
 mod scan;
 mod verify;
@@ -41,7 +41,7 @@ pub use verify::Finding;
 #[derive(Debug)]
 pub struct TsFile {
     input: Input,
-    reader: Reader,
+    reader: Arc<Reader>,
     unread: Option<Unread>,
 }
 
@@ -69,7 +69,7 @@ impl TsFile {
     /// When its footer is damaged.
     pub fn from_input(input: Input, limits: &Limits) -> Result<Self, Error> {
         let reader = input.run(|source| Reader::open(source, limits))?;
-        Ok(Self { input, reader, unread: None })
+        Ok(Self { input, reader: Arc::new(reader), unread: None })
     }
 
     /// Opens a file that was cut off or never finished: goes through the data section by its markers, and takes
@@ -98,7 +98,8 @@ impl TsFile {
         while input.run(|source| indexer.step(source))? {}
         let bytes = indexer.position()..input.len();
         let (reader, damage) = indexer.finish();
-        Ok(Self { input, reader, unread: damage.map(|reason| Unread { bytes, reason }) })
+        let unread = damage.map(|reason| Unread { bytes, reason });
+        Ok(Self { input, reader: Arc::new(reader), unread })
     }
 
     /// What was not understood when the file was [recovered](Self::recover), if anything.
@@ -112,7 +113,7 @@ impl TsFile {
     /// # Errors
     /// When it is not the key of the file, or the cipher is unknown.
     pub fn unlock(&mut self, master: &[u8]) -> Result<(), Error> {
-        Ok(self.reader.unlock(master)?)
+        Ok(Arc::make_mut(&mut self.reader).unlock(master)?)
     }
 
     /// The metadata of the footer.
@@ -192,7 +193,7 @@ impl TsFile {
     #[must_use]
     pub fn read(&self, mut plan: Plan) -> RowReader<'_> {
         let left_out = std::mem::take(&mut plan.left_out);
-        let parallel = Parallel::default();
+        let parallel = self.input.shared_map().filter(|_| parallel::width() > 1).cloned().map(Parallel::new);
         RowReader { file: self, rows: Rows::new(&self.reader, plan), left_out, parallel }
     }
 }
@@ -252,7 +253,8 @@ pub struct RowReader<'a> {
     file: &'a TsFile,
     rows: Rows,
     left_out: Vec<core_codec::Error>,
-    parallel: Parallel,
+    /// Where pages are decoded by several threads.
+    parallel: Option<Parallel>,
 }
 
 impl RowReader<'_> {
@@ -271,7 +273,7 @@ impl RowReader<'_> {
     /// Decodes one page after another, on the calling thread alone.
     #[must_use]
     pub fn serial(mut self) -> Self {
-        self.parallel = Parallel::with_width(1);
+        self.parallel = None;
         self
     }
 
@@ -281,12 +283,9 @@ impl RowReader<'_> {
     /// What is wrong with the chunks and pages.
     pub fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
         let Self { file, rows, parallel, .. } = self;
-        match file.input.mapped() {
-            Some(bytes) => {
-                let done = rows.next(&file.reader, bytes, parallel, batch);
-                Ok(core_codec::source::complete(done)?)
-            }
-            None => file.input.run(|source| rows.next(&file.reader, source, &Serial, batch)),
-        }
+        file.input.run(|source| match parallel {
+            Some(parallel) => rows.next(&file.reader, source, parallel, batch),
+            None => rows.next(&file.reader, source, &Serial, batch),
+        })
     }
 }

@@ -1,22 +1,22 @@
 //! Rows of many devices.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use core_codec::ErrorKind;
 use core_codec::source::complete;
-use core_codec::tsfile::query::{Batch, Field, Plan, Rows, Serial, TimeRange};
-use core_codec::tsfile::{DeviceEntry, DeviceId};
-use rayon::prelude::*;
+use core_codec::tsfile::query::{Batch, Field, Piece, Plan, Rows, Serial, TimeRange};
+use core_codec::tsfile::{DeviceEntry, DeviceId, TsFile as Reader};
 
 use super::{Devices, RowReader, TsFile};
 use crate::error::Error;
+use crate::parallel;
 
-/// Devices that are read at once, for each thread.
-const DEVICES_A_THREAD: usize = 8;
+/// Devices that a thread reads before it hands them over.
+const DEVICES: usize = 8;
 
-/// A device of at most this many values is read as a whole, several of them at once; of a larger one the pages
-/// are decoded at once.
-const SMALL: u64 = 1 << 18;
+/// A device of at most this many values is read as a whole; of a larger one the pages are decoded at once.
+const SMALL: u64 = 1 << 16;
 
 /// A batch, and whose rows they are.
 #[derive(Clone, Debug)]
@@ -41,17 +41,26 @@ enum Ahead {
     Large { device: DeviceEntry, plan: Plan },
 }
 
+/// What has been read of some devices, in order.
+type Group = VecDeque<Result<Ahead, Error>>;
+
+/// What is asked of each device.
+struct Query {
+    columns: Option<Vec<String>>,
+    range: TimeRange,
+}
+
 /// Rows of all devices, or those of one table, that pass a filter.
 pub struct Scan<'a> {
     file: &'a TsFile,
     devices: Devices<'a>,
-    columns: Option<Vec<String>>,
-    range: TimeRange,
+    query: Arc<Query>,
     filter: Box<dyn Fn(&DeviceId) -> bool + 'a>,
-    ahead: VecDeque<Result<Ahead, Error>>,
+    /// Groups that threads are reading.
+    reading: VecDeque<Box<dyn FnOnce() -> Group + Send>>,
+    ahead: Group,
     large: Option<(DeviceId, RowReader<'a>)>,
     left_out: BTreeSet<String>,
-    width: usize,
 }
 
 impl TsFile {
@@ -68,16 +77,15 @@ impl TsFile {
         Scan {
             file: self,
             devices: self.devices(table),
-            columns: columns.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
-            range,
+            query: Arc::new(Query {
+                columns: columns.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+                range,
+            }),
             filter: Box::new(filter),
+            reading: VecDeque::new(),
             ahead: VecDeque::new(),
             large: None,
             left_out: BTreeSet::new(),
-            width: match rayon::current_num_threads() {
-                1 => 1,
-                threads => threads * DEVICES_A_THREAD,
-            },
         }
     }
 }
@@ -111,6 +119,7 @@ impl Scan<'_> {
         let done = self.advance(into);
         if done.is_err() {
             self.devices.failed = true;
+            self.reading.clear();
             self.ahead.clear();
             self.large = None;
         }
@@ -155,49 +164,60 @@ impl Scan<'_> {
 
     /// Reads the next devices. Says whether there were any.
     fn read_ahead(&mut self) -> bool {
-        let Self { file, devices, columns, range, filter, ahead, width, .. } = self;
-        let mut entries = Vec::new();
+        let Some(map) = self.file.input.shared_map().filter(|_| parallel::width() > 1) else {
+            let next = self.entries(1).pop();
+            self.ahead.extend(next.map(|device| self.query.read(self.file, device?)));
+            return !self.ahead.is_empty();
+        };
+        while self.reading.len() < parallel::width() {
+            let entries = self.entries(DEVICES);
+            if entries.is_empty() {
+                break;
+            }
+            let (reader, map, query) = (self.file.reader.clone(), map.clone(), self.query.clone());
+            let read = move |device: Result<_, _>| query.read_mapped(&reader, &map, device?);
+            self.reading.push_back(parallel::start(move || entries.into_iter().map(read).collect()));
+        }
+        let next = self.reading.pop_front();
+        self.ahead = next.map(|wait| wait()).unwrap_or_default();
+        !self.ahead.is_empty()
+    }
+
+    /// The next devices that pass the filter.
+    fn entries(&mut self, most: usize) -> Vec<Result<DeviceEntry, Error>> {
+        let Self { devices, filter, .. } = self;
         let wanted = devices.filter(|device| device.as_ref().map_or(true, |device| filter(&device.id)));
-        for device in wanted.take(*width) {
-            entries.push(device);
-        }
-        let columns: Option<Vec<&str>> =
-            columns.as_ref().map(|names| names.iter().map(String::as_str).collect());
-        let read = |device: Result<DeviceEntry, Error>| file.read_device(device?, columns.as_deref(), *range);
-        if entries.len() > 1 && file.input.is_map() {
-            ahead.extend(entries.into_par_iter().map(read).collect::<Vec<_>>());
-        } else {
-            ahead.extend(entries.into_iter().map(read));
-        }
-        !ahead.is_empty()
+        wanted.take(most).collect()
     }
 }
 
-impl TsFile {
-    fn read_device(
-        &self,
-        device: DeviceEntry,
-        columns: Option<&[&str]>,
-        range: TimeRange,
-    ) -> Result<Ahead, Error> {
-        let plan = self.plan(&device, columns, range)?;
-        let statistics = |piece: &core_codec::tsfile::query::Piece| {
-            let time = piece.time.as_ref().and_then(|chunk| chunk.statistics.as_ref());
-            let column = piece.columns.first().and_then(|(_, chunk)| chunk.statistics.as_ref());
-            let rows = time.or(column).map(|statistics| u64::from(statistics.count));
-            rows.unwrap_or(SMALL).saturating_mul(piece.columns.len() as u64)
-        };
-        let values: u64 = plan.pieces.iter().map(statistics).sum();
-        let bytes = match self.input.mapped() {
-            Some(bytes) if values <= SMALL => bytes,
-            _ => return Ok(Ahead::Large { device, plan }),
-        };
+impl Query {
+    fn columns(&self) -> Option<Vec<&str>> {
+        self.columns.as_ref().map(|names| names.iter().map(String::as_str).collect())
+    }
+
+    fn read(&self, file: &TsFile, device: DeviceEntry) -> Result<Ahead, Error> {
+        match file.input.mapped() {
+            Some(bytes) => self.read_mapped(&file.reader, bytes, device),
+            None => {
+                let plan = file.plan(&device, self.columns().as_deref(), self.range)?;
+                Ok(Ahead::Large { device, plan })
+            }
+        }
+    }
+
+    /// Reads a small device, and plans a large one.
+    fn read_mapped(&self, reader: &Reader, bytes: &[u8], device: DeviceEntry) -> Result<Ahead, Error> {
+        let plan = complete(Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range))?;
+        if plan.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
+            return Ok(Ahead::Large { device, plan });
+        }
         let (fields, left_out) = (plan.fields.clone(), plan.left_out.clone());
-        let mut rows = Rows::new(&self.reader, plan);
+        let mut rows = Rows::new(reader, plan);
         let (mut batches, mut found) = (VecDeque::new(), 0);
         loop {
             let mut batch = Batch::default();
-            if !complete(rows.next(&self.reader, bytes, &Serial, &mut batch))? {
+            if !complete(rows.next(reader, bytes, &Serial, &mut batch))? {
                 return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
             }
             found += batch.rows() as u64 * batch.columns.len() as u64;
@@ -209,4 +229,12 @@ impl TsFile {
             batches.push_back(batch);
         }
     }
+}
+
+/// Values of a piece by its statistics; many where there are none.
+fn values(piece: &Piece) -> u64 {
+    let time = piece.time.as_ref().and_then(|chunk| chunk.statistics.as_ref());
+    let column = piece.columns.first().and_then(|(_, chunk)| chunk.statistics.as_ref());
+    let rows = time.or(column).map_or(SMALL, |statistics| u64::from(statistics.count));
+    rows.saturating_mul(piece.columns.len() as u64)
 }

@@ -20,7 +20,7 @@ pub use aggregate::{Aggregate, Aggregator, Ask, Scalar};
 pub use filter::{TagFilter, Test};
 pub use piece::Work;
 pub use plan::{Piece, Plan};
-pub use rows::{Executor, Rows, Serial};
+pub use rows::{Executor, Rows, Serial, Task};
 
 /// Bytes that the decoded pages which overlap in time may take together, and one range of rows alone.
 const MEMORY: u64 = 1 << 30;

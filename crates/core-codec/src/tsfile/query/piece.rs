@@ -211,6 +211,12 @@ impl Work {
         pages.filter(|range| !range.is_empty())
     }
 
+    /// Bytes of the pages as they are stored: a measure of what decoding takes.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        self.ranges().map(|range| range.end - range.start).sum()
+    }
+
     /// Decodes the pages. How it went is kept until the rows are asked for.
     pub fn run<S: Source + ?Sized>(&mut self, source: &S) {
         self.result = match self.segment.take() {

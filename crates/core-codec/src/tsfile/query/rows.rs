@@ -1,5 +1,6 @@
 //! Reads and merges the pieces of a plan.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,12 +15,33 @@ use crate::limits::check;
 use crate::source::{Poll, Source};
 use crate::tsfile::file::TsFile;
 
-/// Decodes pages: one after another, or on several threads.
-pub trait Executor<S: ?Sized> {
-    /// Calls [`Work::run`] on each.
-    fn run(&self, source: &S, work: &mut [Work]);
+/// Pages that are being decoded.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation a page, and few of them wait at once"
+)]
+pub enum Task {
+    /// They are.
+    Done(Work),
+    /// Somewhere else; the function waits for them.
+    Running(Box<dyn FnOnce() -> Work + Send>),
+}
 
-    /// How many pages there should be at once.
+impl Task {
+    fn finish(self) -> Work {
+        match self {
+            Self::Done(work) => work,
+            Self::Running(wait) => wait(),
+        }
+    }
+}
+
+/// Decodes pages: one after another, or several at once.
+pub trait Executor<S: ?Sized> {
+    /// Starts to decode, by [`Work::run`].
+    fn start(&self, source: &S, work: Work) -> Task;
+
+    /// How many pages there should be under way at once.
     fn width(&self) -> usize {
         1
     }
@@ -30,19 +52,95 @@ pub trait Executor<S: ?Sized> {
 pub struct Serial;
 
 impl<S: Source + ?Sized> Executor<S> for Serial {
-    fn run(&self, source: &S, work: &mut [Work]) {
-        work.iter_mut().for_each(|work| work.run(source));
+    fn start(&self, source: &S, mut work: Work) -> Task {
+        work.run(source);
+        Task::Done(work)
     }
 }
 
-/// A piece with rows ahead.
+/// A piece that is open.
 struct Active {
     reader: PieceReader,
-    /// Blocks with rows that have not been given, in order.
-    ready: VecDeque<Work>,
+    /// By the statistics.
+    start: i64,
+    /// Pages whose headers have been read.
+    taken: Vec<Work>,
+    /// Pages under way, in order.
+    tasks: VecDeque<Task>,
+    /// A block with rows that have not been given.
+    front: Option<Work>,
+    /// No more pages to take.
     exhausted: bool,
     /// Last time that was decoded.
     last: Option<i64>,
+}
+
+impl Active {
+    fn pages(&self) -> usize {
+        usize::from(self.front.is_some()) + self.taken.len() + self.tasks.len()
+    }
+
+    fn is_done(&self) -> bool {
+        self.exhausted && self.pages() == 0
+    }
+
+    /// Reads the headers of the next pages, until there are `most` at work.
+    fn take<S: Source + ?Sized>(
+        &mut self,
+        file: &TsFile,
+        source: &S,
+        most: usize,
+        spare: &mut Vec<Work>,
+    ) -> Poll<()> {
+        while !self.exhausted && self.pages() < most {
+            let mut work = spare.pop().unwrap_or_else(|| Work::new(file.decoder()));
+            let taken = self.reader.take(file, source, &mut work);
+            if taken == Ok(true) {
+                self.taken.push(work);
+                continue;
+            }
+            spare.push(work);
+            self.exhausted = !taken?;
+        }
+        Ok(())
+    }
+
+    fn start<S: Source + ?Sized>(&mut self, source: &S, executor: &impl Executor<S>) {
+        self.tasks.extend(self.taken.drain(..).map(|work| executor.start(source, work)));
+    }
+
+    /// Waits for the next block with rows, if pages are under way.
+    fn settle(&mut self, given: Option<i64>, spare: &mut Vec<Work>) -> Poll<()> {
+        while self.front.is_none() {
+            let Some(task) = self.tasks.pop_front() else { break };
+            let mut work = task.finish();
+            work.outcome()?;
+            if self.check(&work, given)? {
+                self.front = Some(work);
+            } else {
+                spare.push(work);
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds a block against what came before. Says whether it has rows to give.
+    fn check(&mut self, work: &Work, given: Option<i64>) -> Result<bool, Error> {
+        let times = &work.block.times;
+        let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Ok(false) };
+        let disorder = |what| Error::new("times of a page", ErrorKind::Invalid(what)).at(work.offset());
+        if self.last.is_some_and(|last| first <= last) {
+            return Err(disorder("pages of a chunk overlap in time"));
+        }
+        self.last = Some(last);
+        if work.rows.is_empty() {
+            return Ok(false);
+        }
+        if given.is_some_and(|given| times[work.rows.start] <= given) {
+            return Err(disorder("earlier than the statistics of the chunk say"));
+        }
+        Ok(true)
+    }
 }
 
 /// The rows of a plan, in order of time, as batches.
@@ -68,10 +166,10 @@ pub struct Rows {
     fields: Arc<[Field]>,
     range: TimeRange,
     pieces: VecDeque<Piece>,
+    /// The next pieces, opened so that there are pages to decode meanwhile.
+    ahead: VecDeque<Active>,
+    /// By rank.
     active: Vec<Active>,
-    /// Pages whose headers have been read, with the index of their piece.
-    pending: Vec<Work>,
-    owners: Vec<usize>,
     spare: Vec<Work>,
     /// Last time that was given.
     given: Option<i64>,
@@ -86,9 +184,8 @@ impl Rows {
             fields: plan.fields.into(),
             range: plan.range.unwrap_or(TimeRange::ALL),
             pieces: plan.pieces.into(),
+            ahead: VecDeque::new(),
             active: Vec::new(),
-            pending: Vec::new(),
-            owners: Vec::new(),
             spare: Vec::new(),
             given: None,
             memory: file.limits().item_bytes.min(MEMORY),
@@ -120,7 +217,7 @@ impl Rows {
                 }
                 return Ok(false);
             };
-            let next_start = self.pieces.front().map(|piece| piece.range.start);
+            let next_start = self.next_start();
             if next_start.is_some_and(|start| start <= low) {
                 self.open_next(file, source)?;
                 continue;
@@ -132,87 +229,91 @@ impl Rows {
         }
     }
 
-    fn open_next<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S) -> Poll<bool> {
-        let Some(piece) = self.pieces.front() else { return Ok(false) };
+    fn next_start(&self) -> Option<i64> {
+        let ahead = self.ahead.front().map(|active| active.start);
+        ahead.or_else(|| self.pieces.front().map(|piece| piece.range.start))
+    }
+
+    /// Opens the next piece of the plan.
+    fn open<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S) -> Poll<Option<Active>> {
+        let Some(piece) = self.pieces.front() else { return Ok(None) };
         let reader = PieceReader::open(file, source, piece, &self.fields, self.range)?;
+        let start = piece.range.start;
         self.pieces.pop_front();
-        let at = self.active.partition_point(|active| active.reader.rank <= reader.rank);
-        let active = Active { reader, ready: VecDeque::new(), exhausted: false, last: None };
-        debug_assert!(self.pending.is_empty());
+        Ok(Some(Active {
+            reader,
+            start,
+            taken: Vec::new(),
+            tasks: VecDeque::new(),
+            front: None,
+            exhausted: false,
+            last: None,
+        }))
+    }
+
+    /// Gives from one piece more. Says whether there is one.
+    fn open_next<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S) -> Poll<bool> {
+        let next = match self.ahead.pop_front() {
+            Some(active) => Some(active),
+            None => self.open(file, source)?,
+        };
+        let Some(active) = next else { return Ok(false) };
+        let at = self.active.partition_point(|other| other.reader.rank <= active.reader.rank);
         self.active.insert(at, active);
         Ok(true)
     }
 
-    /// Sees to it that each open piece has a block, or is closed.
+    /// Sees to it that each piece has a block, or is closed, and that as many pages as should be are under way.
     fn refill<S: Source + ?Sized>(
         &mut self,
         file: &TsFile,
         source: &S,
         executor: &impl Executor<S>,
     ) -> Poll<()> {
-        loop {
-            let width = executor.width();
-            let hungry =
-                self.active.iter().filter(|active| active.ready.is_empty() && !active.exhausted).count();
-            if hungry == 0 && self.pending.is_empty() {
-                let Self { active, spare, .. } = self;
-                active.retain(|active| !active.ready.is_empty());
-                spare.truncate(2 * width + active.len());
-                return Ok(());
+        let width = executor.width();
+        while self.active.iter().any(|active| active.front.is_none()) {
+            // One is given from while the others are decoded.
+            let each = if width == 1 { 1 } else { width.div_ceil(self.active.len()).max(2) };
+            for active in &mut self.active {
+                active.take(file, source, each, &mut self.spare)?;
             }
-            let each = width.div_ceil(hungry.max(1));
-            for (index, active) in self.active.iter_mut().enumerate() {
-                let asked = self.owners.iter().filter(|&&owner| owner == index).count();
-                if !active.ready.is_empty() || active.exhausted {
-                    continue;
-                }
-                for _ in asked..each {
-                    let mut work = self.spare.pop().unwrap_or_else(|| Work::new(file.decoder()));
-                    if !active.reader.take(file, source, &mut work)? {
-                        active.exhausted = true;
-                        self.spare.push(work);
-                        break;
-                    }
-                    self.pending.push(work);
-                    self.owners.push(index);
-                }
-            }
-            let ranges: Vec<_> = self.pending.iter().flat_map(Work::ranges).collect();
+            let ranges: Vec<_> =
+                self.active.iter().flat_map(|active| &active.taken).flat_map(Work::ranges).collect();
             source.request(&ranges)?;
-            executor.run(source, &mut self.pending);
-            self.collect()?;
+            self.active.iter_mut().for_each(|active| active.start(source, executor));
+            self.look_ahead(file, source, executor);
+            for active in &mut self.active {
+                active.settle(self.given, &mut self.spare)?;
+            }
+            self.active.retain(|active| !active.is_done());
         }
-    }
-
-    /// Gives decoded pages to their pieces.
-    fn collect(&mut self) -> Poll<()> {
-        let owners = mem::take(&mut self.owners);
-        for (mut work, owner) in mem::take(&mut self.pending).into_iter().zip(owners) {
-            work.outcome()?;
-            let times = &work.block.times;
-            let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
-                self.spare.push(work);
-                continue;
-            };
-            let active = &mut self.active[owner];
-            let disorder = |what| Error::new("times of a page", ErrorKind::Invalid(what)).at(work.offset());
-            if active.last.is_some_and(|last| first <= last) {
-                return Err(disorder("pages of a chunk overlap in time").into());
-            }
-            active.last = Some(last);
-            if work.rows.is_empty() {
-                self.spare.push(work);
-                continue;
-            }
-            if self.given.is_some_and(|given| times[work.rows.start] <= given) {
-                return Err(disorder("earlier than the statistics of the chunk say").into());
-            }
-            active.ready.push_back(work);
-        }
-        let bytes: usize = self.active.iter().flat_map(|active| &active.ready).map(Work::bytes).sum();
+        let blocks = self.active.iter().filter_map(|active| active.front.as_ref());
+        let bytes: usize = blocks.map(Work::bytes).sum();
         check("bytes of pages that overlap in time", bytes as u64, self.memory)
             .map_err(|kind| Error::new("query", kind))?;
+        self.spare.truncate(2 * width + self.active.len());
         Ok(())
+    }
+
+    /// Starts on pages of the next pieces while those of the open ones are fewer than can be decoded at once.
+    ///
+    /// What is wrong with them is told when it is their turn, so that all ways of reading give the same.
+    fn look_ahead<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S, executor: &impl Executor<S>) {
+        let width = executor.width();
+        if width == 1 {
+            return;
+        }
+        loop {
+            let open = self.active.iter().chain(&self.ahead).map(Active::pages).sum::<usize>();
+            let Some(room) = width.checked_sub(open).filter(|&room| room > 0) else { return };
+            let Ok(Some(mut active)) = self.open(file, source) else { return };
+            let taken = active.take(file, source, room, &mut self.spare);
+            active.start(source, executor);
+            self.ahead.push_back(active);
+            if taken.is_err() {
+                return;
+            }
+        }
     }
 
     /// Gives all rows up to `horizon`, which no block passes.
@@ -220,15 +321,17 @@ impl Rows {
         let Self { active, fields, spare, .. } = self;
         let fail = |kind| Error::new("batch", kind);
         self.given = Some(horizon);
-        if let [only] = active.as_mut_slice()
-            && let Some(work) = only.ready.front_mut()
+        let mut giving =
+            active.iter_mut().filter(|active| head(active).is_some_and(|first| first <= horizon));
+        if let (Some(only), None) = (giving.next(), giving.next())
+            && let Some(work) = &mut only.front
         {
             let whole = work.rows == (0..work.block.times.len()) && block_last(work) <= horizon;
             let same = work.block.columns.len() == fields.len()
                 && (0..fields.len()).all(|column| work.field(column) == column);
             if whole && same {
                 mem::swap(batch, &mut work.block);
-                spare.extend(only.ready.pop_front());
+                spare.extend(only.front.take());
                 return Ok(());
             }
         }
@@ -236,7 +339,7 @@ impl Rows {
         let parts: Vec<Part<'_>> = active
             .iter()
             .filter_map(|active| {
-                let work = active.ready.front()?;
+                let work = active.front.as_ref()?;
                 let times = &work.block.times[work.rows.clone()];
                 let end = work.rows.start + times.partition_point(|&time| time <= horizon);
                 (end > work.rows.start).then_some(Part { work, rows: work.rows.start..end })
@@ -248,11 +351,11 @@ impl Rows {
         }
         .map_err(fail)?;
         for active in active.iter_mut() {
-            let Some(work) = active.ready.front_mut() else { continue };
+            let Some(work) = &mut active.front else { continue };
             let times = &work.block.times[work.rows.clone()];
             work.rows.start += times.partition_point(|&time| time <= horizon);
             if work.rows.is_empty() {
-                spare.extend(active.ready.pop_front());
+                spare.extend(active.front.take());
             }
         }
         Ok(())
@@ -265,11 +368,11 @@ fn block_last(work: &Work) -> i64 {
 
 /// First time of a piece that has not been given.
 fn head(active: &Active) -> Option<i64> {
-    let work = active.ready.front()?;
+    let work = active.front.as_ref()?;
     work.block.times.get(work.rows.start).copied()
 }
 
 /// Last time of the block that a piece gives from.
 fn block_end(active: &Active) -> Option<i64> {
-    active.ready.front().map(block_last)
+    active.front.as_ref().map(block_last)
 }
