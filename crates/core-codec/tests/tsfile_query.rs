@@ -9,12 +9,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::{env, fs};
 
 use core_codec::limits::Limits;
 use core_codec::source::{Poll, Source, Stop, check_range, complete};
 use core_codec::tsfile::query::{
-    Aggregate, Aggregator, Ask, Batch, Plan, Rows as Query, Scalar, Serial, TimeRange,
+    Aggregate, Aggregator, Ask, Batch, Executor, Plan, Rows as Query, Scalar, Serial, Task, TimeRange, Work,
 };
 use core_codec::tsfile::scan::Indexer;
 use core_codec::tsfile::{DataType, DeviceEntry, Encoding, Series, Statistics, TsFile, Value};
@@ -25,17 +26,53 @@ use tsfile_support::{Cells, Device, Footer, Rows, cells, device, file};
 type Table = Vec<(i64, Vec<Option<Scalar>>)>;
 
 fn drain<S: Source + ?Sized>(file: &TsFile, source: &S, plan: Plan) -> Poll<Table> {
+    let (table, end) = drain_by(file, source, &Serial, plan);
+    end.map(|()| table)
+}
+
+/// The rows before the end or the first error.
+fn drain_by<S: Source + ?Sized>(
+    file: &TsFile,
+    source: &S,
+    executor: &impl Executor<S>,
+    plan: Plan,
+) -> (Table, Poll<()>) {
     let mut rows = Query::new(file, plan);
     let mut batch = Batch::default();
     let mut table = Vec::new();
-    while retry(|| rows.next(file, source, &Serial, &mut batch))? {
+    loop {
+        match retry(|| rows.next(file, source, executor, &mut batch)) {
+            Ok(true) => {}
+            end => {
+                assert!(table.is_sorted_by(|a: &(i64, _), b| a.0 < b.0));
+                return (table, end.map(|_| ()));
+            }
+        }
         for (row, &time) in batch.times.iter().enumerate() {
             let values = batch.columns.iter().map(|column| column.get(row).map(Scalar::from)).collect();
             table.push((time, values));
         }
     }
-    assert!(table.is_sorted_by(|a, b| a.0 < b.0));
-    Ok(table)
+}
+
+/// Decodes pages when they are waited for, which is as late as threads may be.
+struct Deferred {
+    bytes: Arc<[u8]>,
+    width: usize,
+}
+
+impl Executor<[u8]> for Deferred {
+    fn start(&self, _: &[u8], mut work: Work) -> Task {
+        let bytes = self.bytes.clone();
+        Task::Running(Box::new(move || {
+            work.run(&bytes[..]);
+            work
+        }))
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
 }
 
 thread_local! {
@@ -211,6 +248,22 @@ proptest! {
                 prop_assert_eq!(found.min, of(values.iter().map(|row| row.1).min()));
                 prop_assert_eq!(found.max, of(values.iter().map(|row| row.1).max()));
             }
+        }
+    }
+
+    #[test]
+    fn pages_under_way_change_nothing(device in some_device(), width in 2usize..9, bad in any::<prop::sample::Index>()) {
+        let bytes = file(std::slice::from_ref(&device), &Footer::default());
+        let opened = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        let entry = devices(&opened, &bytes[..]).remove(0);
+        // As it is, and with a byte of the data changed.
+        let mut changed = bytes.clone();
+        changed[7 + bad.index(opened.metadata.meta_offset as usize - 7)] ^= 0xff;
+        for bytes in [bytes, changed] {
+            let Ok(plan) = complete(Plan::new(&opened, &bytes[..], &entry, None, TimeRange::ALL)) else { continue };
+            let one = drain_by(&opened, &bytes[..], &Serial, plan.clone());
+            let executor = Deferred { bytes: bytes.clone().into(), width };
+            prop_assert_eq!(drain_by(&opened, &bytes[..], &executor, plan), one);
         }
     }
 

@@ -57,18 +57,19 @@ pub(crate) fn start<T: Send + 'static>(
 pub(crate) struct Parallel {
     map: Arc<Mmap>,
     width: usize,
+    worth: u64,
 }
 
 impl Parallel {
     /// Decodes pages of `map`.
     pub(crate) fn new(map: Arc<Mmap>) -> Self {
-        Self { map, width: width() }
+        Self { map, width: width(), worth: WORTH_A_THREAD }
     }
 }
 
 impl<S: Source + ?Sized> Executor<S> for Parallel {
     fn start(&self, source: &S, mut work: Work) -> Task {
-        if work.stored_bytes() < WORTH_A_THREAD {
+        if work.stored_bytes() < self.worth {
             work.run(source);
             return Task::Done(work);
         }
@@ -81,5 +82,63 @@ impl<S: Source + ?Sized> Executor<S> for Parallel {
 
     fn width(&self) -> usize {
         self.width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use core_codec::source::complete;
+    use core_codec::tsfile::TsFile;
+    use core_codec::tsfile::query::{Batch, Plan, Rows, Serial, TimeRange};
+
+    use super::*;
+
+    fn rows(file: &TsFile, bytes: &[u8], executor: &impl Executor<[u8]>) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut devices = file.devices(None);
+        while let Some(device) = complete(devices.next(bytes)).unwrap() {
+            let plan = complete(Plan::new(file, bytes, &device, None, TimeRange::ALL)).unwrap();
+            let mut rows = Rows::new(file, plan);
+            let mut batch = Batch::default();
+            while complete(rows.next(file, bytes, executor, &mut batch)).unwrap() {
+                all.push(format!("{batch:?}"));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn threads_give_the_batches_of_one() {
+        for name in
+            ["tree_multipage", "tree_multichunk", "aligned_tree_multichunk", "java4_aligned_nulls_multipage"]
+        {
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/tsfile/{name}.tsfile"));
+            let map = Arc::new(crate::map::map(&std::fs::File::open(path).unwrap()).unwrap());
+            let file = complete(TsFile::open(&map[..], &core_codec::Limits::default())).unwrap();
+            let one = rows(&file, &map, &Serial);
+            for width in [2, 5] {
+                let threads = Parallel { map: map.clone(), width, worth: 0 };
+                assert_eq!(rows(&file, &map, &threads), one, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_only_thread_of_a_pool_can_wait() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let sum: u32 = pool.install(|| {
+            let jobs: Vec<_> = (0..10u32).map(|number| start(move || number)).collect();
+            jobs.into_iter().map(|wait| wait()).sum()
+        });
+        assert_eq!(sum, 45);
+    }
+
+    #[test]
+    fn a_panic_comes_to_whoever_waits() {
+        let wait = start(|| panic!("on purpose"));
+        assert!(panic::catch_unwind(AssertUnwindSafe(|| -> () { wait() })).is_err());
     }
 }
