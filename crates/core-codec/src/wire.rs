@@ -33,7 +33,6 @@ impl ParseError<&[u8]> for WireError {
         let kind = match kind {
             // nom's fixed-width and `take` parsers fail only for want of bytes; they do not say how many.
             NomKind::Eof | NomKind::Complete => ErrorKind::Truncated { needed: available + 1, available },
-            NomKind::Tag => ErrorKind::Invalid("expected other fixed bytes"),
             _ => ErrorKind::Invalid("malformed"),
         };
         Self { remaining: input.len(), kind }

@@ -34,7 +34,7 @@
 //! | `Memory<E, STREAMS, LOG, STAGE>` | what it records | bytes |
 //! |---|---|---|
 //! | `Memory<Store<32>, 1, 0>` | one stream, `compress: none`, of any length | 280 |
-//! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, at least 85 blocks of any size | 752 |
+//! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, at least 85 blocks of less than 2 MiB | 752 |
 //! | `Memory<Fast, 1, 256>` | one stream, zstd with matches | 6552 |
 //! | `Memory<Entropy, 1, 256>` | one stream, zstd with matches and entropy coding | 9184 |
 //! | `Memory<Rle<256>, 2, 512, 6144>` | two streams, one of them staged in blocks of 4096 | 7192 |
@@ -42,7 +42,7 @@
 //! The encoder `E` is the level of `compress: zstd`, a type of `micro-zstd`; its documentation says what each
 //! costs and gains.
 //!
-//! The index log takes 2 or 3 bytes a block; nothing at all for a single stream with `compress: none`, whose
+//! The index log takes 2 or 3 bytes a block of less than 2 MiB, 4 for a larger one; nothing at all for a single stream with `compress: none`, whose
 //! blocks can be placed by arithmetic.
 //!
 //! # Several streams

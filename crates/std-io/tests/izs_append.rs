@@ -124,7 +124,11 @@ fn what_is_not_committed_leaves_the_file_as_it_was() {
 
     let mut writer = start();
     writer.push(adc, &samples(0..100_000)).unwrap();
-    drop(writer.finish().unwrap());
+    let finished = writer.finish().unwrap();
+    // All but the footer, without which it is no file.
+    assert!(fs::metadata(&path).unwrap().len() > before.len() as u64);
+    assert!(IzsFile::open(&path).unwrap_err().to_string().contains("footer"));
+    drop(finished);
     assert!(fs::read(&path).unwrap() == before);
 
     let mut writer = start();
@@ -220,6 +224,53 @@ fn real_files_grow() {
             assert!(after.starts_with(&before), "{} {name}", original.display());
             assert!(after[before.len()..].iter().all(|&byte| byte == 0x5a));
             assert_eq!((after.len() - before.len()) % 3000, 0);
+        }
+    }
+}
+
+/// A summary that says nothing, of a stream that was empty, is not there for the elements that come.
+#[test]
+fn a_summary_of_nothing_gives_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 0, Compression::None, &WriteOptions::default());
+    let bytes = fs::read(&path).unwrap();
+    let file = IzsFile::open(&path).unwrap();
+    let schema = file.schema().emit(Dialect::Spec, core_codec::izs::model::Strictness::Keep).unwrap();
+    let schema =
+        schema.replace(r#""data":"#, r#""summaries":{"range":{"base_level":2,"levels":[]}},"data":"#);
+    let frame = core_codec::codec::zstd::encode(schema.as_bytes()).unwrap();
+    let footer = core_codec::izs::raw::Footer { schema_len: frame.len() as u32, reserved: 0 }.emit();
+    fs::write(&path, [&bytes[..8], &frame, &footer].concat()).unwrap();
+
+    let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+    assert_eq!(writer.get_ref().lost_summaries().len(), 1);
+    let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
+    writer.push(adc, &samples(0..5000)).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+    let file = IzsFile::open(&path).unwrap();
+    assert!(file.schema()[file.schema().find("adc").unwrap()].summaries().is_empty());
+    assert_eq!(file.stream(adc).unwrap().read::<u16>(0..5000).unwrap(), samples(0..5000));
+}
+
+/// A block that is stored in more bytes than it decodes to is no larger than the limit.
+#[test]
+fn a_block_of_noise_may_be_as_large_as_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.izs");
+    let noise: Vec<u8> = (0..4096_u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    let mut schema = SchemaBuilder::new(Kind::Int { bits: 8 });
+    let stream = schema.stream_with(schema.root(), Element::U8, 4096, Compression::Zstd).unwrap();
+    let mut writer = IzsWriter::create(&path, schema.finish().unwrap(), &WriteOptions::default()).unwrap();
+    writer.push(stream, &noise).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+    let mut limits = core_codec::Limits::default();
+    for (block_bytes, readable) in [(4096, true), (4095, false)] {
+        limits.block_bytes = block_bytes;
+        for access in [Access::Map, Access::Read] {
+            let file = IzsFile::from_input(Input::open(&path, access).unwrap(), limits.clone()).unwrap();
+            let read = file.stream(stream).unwrap().read::<u8>(0..4096);
+            assert_eq!(read.is_ok_and(|read| read == noise), readable, "{block_bytes} {access:?}");
         }
     }
 }

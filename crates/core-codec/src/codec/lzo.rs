@@ -86,8 +86,8 @@ impl Decoder<'_, '_> {
             let code = self.byte()?;
             let literals = match code {
                 0..16 if after == After::Match => {
-                    let count = if code == 0 { self.long(15)? } else { code };
-                    self.literals(count + 3)?;
+                    let count = if code == 0 { self.long(18)? } else { code + 3 };
+                    self.literals(count)?;
                     after = After::Literals;
                     continue;
                 }
@@ -100,19 +100,19 @@ impl Decoder<'_, '_> {
                     code & 3
                 }
                 16..32 => {
-                    let length = if code & 7 == 0 { self.long(7)? } else { code & 7 };
+                    let length = if code & 7 == 0 { self.long(9)? } else { (code & 7) + 2 };
                     let (low, literals) = self.distance()?;
                     let distance = (code & 8) << 11 | low;
                     if distance == 0 {
-                        return if length == 1 { Ok(()) } else { Err(malformed("malformed end marker")) };
+                        return if length == 3 { Ok(()) } else { Err(malformed("malformed end marker")) };
                     }
-                    self.copy(distance + 16_384, length + 2)?;
+                    self.copy(distance + 16_384, length)?;
                     literals
                 }
                 32..64 => {
-                    let length = if code & 31 == 0 { self.long(31)? } else { code & 31 };
+                    let length = if code & 31 == 0 { self.long(33)? } else { (code & 31) + 2 };
                     let (distance, literals) = self.distance()?;
-                    self.copy(distance + 1, length + 2)?;
+                    self.copy(distance + 1, length)?;
                     literals
                 }
                 _ => {

@@ -1,8 +1,7 @@
 //! The fixed bytes of an `.izs` file: header, footer, block index, element and compression names.
 
 use nom::Parser;
-use nom::bytes::complete::tag;
-use nom::number::complete::{le_u32, le_u64};
+use nom::number::complete::le_u32;
 
 use crate::error::ErrorKind;
 use crate::wire::{Parsed, WireError, take};
@@ -155,14 +154,6 @@ impl Footer {
     }
 }
 
-/// Parses the header.
-///
-/// # Errors
-/// When the bytes are not the header's.
-pub fn header(input: &[u8]) -> Parsed<'_, ()> {
-    tag(&HEADER[..]).map(|_| ()).parse_complete(input)
-}
-
 /// Bytes that one block takes in an uncompressed block index: an offset and a size.
 pub const INDEX_ENTRY_LEN: u64 = 12;
 
@@ -176,28 +167,10 @@ pub struct IndexEntry {
     pub size: u32,
 }
 
-/// Parses entry `number` of the block index `index` (all offsets first, then all sizes).
-///
-/// # Errors
-/// [`ErrorKind::Truncated`] when the index has no such entry.
-pub fn index_entry(index: &[u8], number: u64) -> Parsed<'_, IndexEntry> {
-    let count = index.len() as u64 / INDEX_ENTRY_LEN;
-    if number >= count {
-        let needed = number.saturating_add(1).saturating_mul(INDEX_ENTRY_LEN);
-        return Err(WireError::at(index, ErrorKind::Truncated { needed, available: index.len() as u64 }));
-    }
-    // `number` is less than `count`, so both places lie inside the index.
-    let (offsets, _) = take(index, number * 8)?;
-    let (_, offset) = le_u64(offsets)?;
-    let (sizes, _) = take(index, count * 8 + number * 4)?;
-    let (rest, size) = le_u32(sizes)?;
-    Ok((rest, IndexEntry { offset, size }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{parse, parse_all};
+    use crate::wire::parse_all;
 
     #[test]
     fn footer_round_trips() {
@@ -212,20 +185,5 @@ mod tests {
         let error = parse_all("footer", 100, &bytes, Footer::parse).unwrap_err();
         assert_eq!(error.offset(), Some(108));
         assert!(matches!(error.kind(), ErrorKind::Magic { found: [0x77, ..], .. }));
-    }
-
-    #[test]
-    fn index_entries_lie_in_two_arrays() {
-        let mut index = std::vec::Vec::new();
-        index.extend(8u64.to_le_bytes());
-        index.extend(4104u64.to_le_bytes());
-        index.extend(4096u32.to_le_bytes());
-        index.extend(17u32.to_le_bytes());
-        let entry =
-            |number| parse("block index", 0, &index, |i| index_entry(i, number)).map(|(_, entry)| entry);
-        assert_eq!(entry(0), Ok(IndexEntry { offset: 8, size: 4096 }));
-        assert_eq!(entry(1), Ok(IndexEntry { offset: 4104, size: 17 }));
-        assert!(entry(2).is_err());
-        assert!(entry(u64::MAX).is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use core_codec::Limits;
 use core_codec::izs::model::SchemaBuilder;
+use core_codec::izs::raw::Footer;
 use core_codec::izs::reader::{self, Izs};
 use core_codec::izs::writer::Writer;
 
@@ -124,16 +125,22 @@ fn lock(_: &File) -> io::Result<()> {
 pub struct AppendedFile {
     /// None once it is committed.
     file: Option<BufWriter<File>>,
+    /// The last bytes, which are held back: the footer, once all is written.
+    held: Vec<u8>,
     old_len: u64,
     lost: Vec<String>,
 }
+
+/// Bytes that are held back.
+const HELD: usize = Footer::LEN;
 
 impl AppendedFile {
     fn new(mut file: File, old_len: u64, lost: Vec<String>) -> io::Result<Self> {
         if file.seek(SeekFrom::End(0))? != old_len {
             return Err(io::Error::other("the file has changed since it was opened"));
         }
-        Ok(Self { file: Some(BufWriter::with_capacity(1 << 16, file)), old_len, lost })
+        let file = Some(BufWriter::with_capacity(1 << 16, file));
+        Ok(Self { file, held: Vec::new(), old_len, lost })
     }
 
     /// Length of the file before.
@@ -149,12 +156,16 @@ impl AppendedFile {
         &self.lost
     }
 
-    /// Makes what was added part of the file, and waits until it is on the disk.
+    /// Makes what was added part of the file, and waits until it is on the disk. The footer follows when all before
+    /// it is there, so that a file that ends with a footer lacks nothing.
     ///
     /// # Errors
     /// When not all of it can be written; the file is as long as before then.
     pub fn commit(mut self) -> io::Result<()> {
         if let Some(file) = &mut self.file {
+            file.flush()?;
+            file.get_ref().sync_data()?;
+            file.write_all(&self.held)?;
             file.flush()?;
             file.get_ref().sync_data()?;
         }
@@ -167,7 +178,15 @@ impl AppendedFile {
 
 impl Write for AppendedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
+        let Some(file) = &mut self.file else { return Ok(0) };
+        // What is held and is not among the last bytes any more; then what comes before those.
+        let (before, last) = bytes.split_at(bytes.len().saturating_sub(HELD));
+        let passed = (self.held.len() + last.len()).saturating_sub(HELD);
+        file.write_all(&self.held[..passed])?;
+        self.held.drain(..passed);
+        file.write_all(before)?;
+        self.held.extend_from_slice(last);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -7,7 +7,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::ErrorKind;
-use crate::limits;
 
 mod encoder;
 
@@ -70,7 +69,7 @@ fn exactly(decoder: Decoder, stored: &[u8], out: &mut [u8]) -> Result<(), ErrorK
 
 /// Tries buffers of doubling size: cheap for the small metadata that this is for, and needs no trust.
 fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
-    let limit = limits::check("decoded bytes", limit, usize::MAX as u64)?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut size = stored.len().saturating_mul(4).clamp(4096, limit.max(4096)).min(limit);
     loop {
         let mut out = vec![0; size];

@@ -5,7 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::builder::entity;
 use super::descriptor::brief;
+use super::kind::inner_key;
 use super::{
     Descriptor, Entity, EntityId, Fault, Kind, Link, Object, Opaque, Role, Schema, Stream, StreamId, Summary,
     Value,
@@ -73,17 +75,7 @@ impl Builder<'_> {
         let id = EntityId(self.entities.len() as u32);
         place.pointer_len += pointer_step(&link);
         self.count_entity(place.pointer_len)?;
-        self.entities.push(Entity {
-            kind: Kind::Null,
-            pos: None,
-            place: Default::default(),
-            attributes: Object::default(),
-            parent,
-            link,
-            children: Box::default(),
-            data: None,
-            summaries: Box::default(),
-        });
+        self.entities.push(entity(Kind::Null, parent, link));
         let mut members = match node {
             Value::Object(members) => members,
             raw => {
@@ -92,15 +84,15 @@ impl Builder<'_> {
                 return Ok(id);
             }
         };
-        let mut kind = Kind::take(&mut members);
+        let kind = Kind::take(&mut members);
         self.count_streams(place.pointer_len, &kind, &members)?;
-        let pos = take_pos(&mut kind, &mut members);
+        let pos = take_pos(&kind, &mut members);
         let data = self.add_data(id, &kind, place.in_element, &mut members);
         self.entity_mut(id).data = data;
         if let Some(summaries) = members.take("summaries") {
             self.add_summaries(id, summaries, &mut members);
         }
-        self.add_children(id, &mut kind, &mut members, place.pointer_len)?;
+        self.add_children(id, &kind, &mut members, place.pointer_len)?;
         let entity = self.entity_mut(id);
         (entity.kind, entity.pos, entity.attributes) = (kind, pos, members);
         Ok(id)
@@ -169,14 +161,15 @@ impl Builder<'_> {
         members: &mut Object,
     ) -> Option<StreamId> {
         let wanted = (kind.is_field() || matches!(kind, Kind::VariableArray | Kind::Union)) && !in_element;
+        if matches!(kind, Kind::Opaque(_))
+            && members.get("data").is_some_and(|data| data.as_object().is_none())
+        {
+            return None;
+        }
         match members.take("data") {
             None | Some(Value::Null) => {
                 let missing = Fault { reason: "`data` is missing".into(), raw: Value::Null };
                 wanted.then(|| self.push_stream(id, Role::Data, Err(Box::new(missing))))
-            }
-            Some(data) if matches!(kind, Kind::Opaque(_)) && data.as_object().is_none() => {
-                members.set("data", data);
-                None
             }
             Some(data) => Some(self.add_stream(id, Role::Data, data)),
         }
@@ -188,18 +181,18 @@ impl Builder<'_> {
             return;
         };
         let mut known = Vec::new();
-        let mut others = Object::default();
+        let mut others = Vec::new();
         for (key, value) in summaries {
             match value {
                 Value::Object(summary) if matches!(summary.get("levels"), Some(Value::Array(_))) => {
                     known.push(self.add_summary(id, known.len() as u32, key, summary));
                 }
-                other => others.set(&key, other),
+                other => others.push((key, other)),
             }
         }
         self.entity_mut(id).summaries = known.into();
         if !others.is_empty() {
-            members.set("summaries", Value::Object(others));
+            members.set("summaries", Value::Object(others.into_iter().collect()));
         }
     }
 
@@ -220,51 +213,57 @@ impl Builder<'_> {
         Summary { key, base_level, levels: levels.collect(), other }
     }
 
-    /// Adds what hangs below the node; a known kind that lacks what it must have below becomes opaque.
+    /// Adds what hangs below the node.
     fn add_children(
         &mut self,
         id: EntityId,
-        kind: &mut Kind,
+        kind: &Kind,
         members: &mut Object,
         pointer_len: u64,
     ) -> Result<(), Error> {
         let mut children = Vec::new();
         let place = Place { in_element: matches!(kind, Kind::BitStruct | Kind::Tagged { .. }), pointer_len };
-        let may_hold_inner = may_hold(kind, "child");
-        for (container, may_hold) in CONTAINERS.map(|container| (container, may_hold(kind, container))) {
-            if !may_hold {
+        for container in CONTAINERS {
+            if !holds_named(kind, members, container) {
                 continue;
             }
-            match members.take(container) {
-                Some(Value::Object(named)) if !matches!(kind, Kind::Opaque(_)) || holds_objects(&named) => {
-                    for (name, node) in named {
-                        let link = Link::Member { container, name };
-                        children.push(self.add_entity(Some(id), link, node, place)?);
-                    }
-                }
-                Some(other) => {
-                    make_opaque(kind, format!("`{container}`: expected an object, found {}", brief(&other)));
-                    members.set(container, other);
-                }
-                None => make_opaque(kind, format!("`{container}` is missing")),
+            let Some(Value::Object(named)) = members.take(container) else { continue };
+            for (name, node) in named {
+                let link = Link::Member { container, name };
+                children.push(self.add_entity(Some(id), link, node, place)?);
             }
         }
-        if may_hold_inner {
-            let key = if members.get("child").is_some() { "child" } else { "inner" };
-            match members.take(key) {
-                Some(node @ Value::Object(_)) => {
-                    children.push(self.add_entity(Some(id), Link::Inner(key), node, place)?);
-                }
-                Some(other) => {
-                    make_opaque(kind, format!("`{key}`: expected an object, found {}", brief(&other)));
-                    members.set(key, other);
-                }
-                None => make_opaque(kind, "`child` is missing".into()),
-            }
+        let key = inner_key(members);
+        let holds_inner = kind.has_inner() || matches!(kind, Kind::Opaque(_));
+        if holds_inner
+            && members.get(key).is_some_and(|node| node.as_object().is_some())
+            && let Some(node) = members.take(key)
+        {
+            children.push(self.add_entity(Some(id), Link::Inner(key), node, place)?);
         }
         self.entity_mut(id).children = children.into();
         Ok(())
     }
+}
+
+/// Whether named entities hang below a node of this kind under `key`. Below one that is not understood they do
+/// when all that is there looks like one.
+fn holds_named(kind: &Kind, members: &Object, key: &str) -> bool {
+    let objects = || members.get(key).and_then(Value::as_object).is_some_and(holds_objects);
+    kind.container() == Some(key) || (matches!(kind, Kind::Opaque(_)) && objects())
+}
+
+fn holds_objects(members: &Object) -> bool {
+    !members.is_empty() && members.iter().all(|(_, value)| value.as_object().is_some())
+}
+
+/// `pos` belongs to fields; elsewhere it is an attribute like any other.
+fn take_pos(kind: &Kind, members: &mut Object) -> Option<u8> {
+    if !kind.is_field() {
+        return None;
+    }
+    // Of a field it was seen to be one of the bits of an element.
+    members.take("pos").and_then(|pos| pos.as_u64()).map(|pos| pos as u8)
 }
 
 /// What a link adds to a JSON pointer, escapes aside.
@@ -277,35 +276,25 @@ fn pointer_step(link: &Link) -> u64 {
     bytes as u64
 }
 
-/// Whether entities hang below `kind` under `key`.
-fn may_hold(kind: &Kind, key: &str) -> bool {
-    match kind {
-        Kind::Group | Kind::Record | Kind::BitStruct => key == "children",
-        Kind::Union => key == "variants",
-        Kind::Tagged { .. } => key == "values",
-        Kind::Tuple { .. } | Kind::FixedArray { .. } | Kind::VariableArray => key == "child",
-        Kind::Opaque(_) => true,
-        _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::izs::schema::MAX_BLOCK_BYTES;
+
+    #[test]
+    fn members_of_summaries_take_no_longer_than_their_text() {
+        let members: Vec<_> = (0..200_000).map(|number| format!("\"{number}\":0")).collect();
+        let text = format!(
+            r#"{{"entity":{{"type":"group","children":{{}},"summaries":{{{}}}}}}}"#,
+            members.join(",")
+        );
+        let schema = Schema::parse(text.as_bytes(), &Limits::default()).unwrap();
+        let kept = schema[schema.root()].attributes().get("summaries").and_then(Value::as_object);
+        assert_eq!(kept.map(Object::len), Some(200_000));
     }
-}
 
-fn holds_objects(members: &Object) -> bool {
-    members.iter().all(|(_, value)| value.as_object().is_some())
-}
-
-fn make_opaque(kind: &mut Kind, reason: String) {
-    if !matches!(kind, Kind::Opaque(_)) {
-        *kind = Kind::opaque(Some(kind.name().into()), reason);
+    #[test]
+    fn readers_take_what_writers_write() {
+        assert_eq!(MAX_BLOCK_BYTES, Limits::default().block_bytes);
     }
-}
-
-/// `pos` belongs to fields; elsewhere it is an attribute like any other. A field that is nowhere is not understood.
-fn take_pos(kind: &mut Kind, members: &mut Object) -> Option<u8> {
-    let pos = members.get("pos").filter(|_| kind.is_field())?;
-    let Some(bit) = pos.as_u64().filter(|pos| *pos < 64) else {
-        make_opaque(kind, format!("`pos`: expected 0 to 63, found {}", brief(pos)));
-        return None;
-    };
-    members.take("pos");
-    Some(bit as u8)
 }

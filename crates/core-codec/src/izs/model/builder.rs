@@ -3,40 +3,21 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use super::names::in_v001;
+use super::names::{in_v001, set_in_v001};
 use super::{
     Descriptor, Entity, EntityId, Kind, Link, Method, Object, Role, Schema, Stream, StreamId, Value,
 };
 use crate::error::{Error, ErrorKind};
 use crate::izs::raw::{Compression, Dialect, Element};
-
-/// Keys of a node that mean something else, so that no attribute can have them.
-const RESERVED: [&str; 14] = [
-    "type",
-    "bits",
-    "values",
-    "tag_bits",
-    "children",
-    "variants",
-    "elements",
-    "child",
-    "data",
-    "summaries",
-    "pos",
-    "fields",
-    "names",
-    "inner",
-];
+use crate::izs::schema::{MAX_BLOCK_BYTES, RESERVED};
 
 /// Elements of a block where nothing else is asked for.
 pub const DEFAULT_BLOCK: u64 = 1 << 18;
 
 /// Fewest elements in a block ("Schema" in the specification).
-pub const MIN_BLOCK: u64 = 4096;
-
-/// Most bytes in a block, so that a stored size always fits the 32 bits of the index.
-pub const MAX_BLOCK_BYTES: u64 = 1 << 30;
+pub const MIN_BLOCK: u64 = crate::izs::schema::MIN_BLOCK as u64;
 
 /// Deepest nesting of entities, so that the JSON stays within the 128 levels that the reference reads.
 const MAX_DEPTH: usize = 60;
@@ -128,11 +109,13 @@ impl SchemaBuilder {
             return Err(self.refuse(parent, "has an entity of that name already").detail(name));
         }
         let mut ends =
-            siblings.map(|&field| u32::from(self.schema[field].pos.unwrap_or(0)) + self.schema.width(field));
+            siblings.map(|&field| self.schema.bit_position(field).saturating_add(self.schema.width(field)));
         let packed = (self.schema[parent].kind == Kind::BitStruct).then(|| ends.next_back().unwrap_or(0));
+        // The fields of a file in dialect V have no `pos`, and go on without.
+        let without_pos = self.schema.packs_fields(&self.schema[parent]);
         let id = self.push(parent, kind, Link::Member { container, name: name.into() })?;
         // 64 bits and more are refused when the width of the element is known.
-        self.entity(id).pos = packed.map(|end| end.min(64) as u8);
+        self.entity(id).pos = packed.filter(|_| !without_pos).map(|end| end.min(64) as u8);
         self.lay_out_above(id);
         Ok(id)
     }
@@ -178,7 +161,13 @@ impl SchemaBuilder {
         }
         let value = value.into();
         check_attribute(&value).map_err(|reason| self.refuse(entity, reason).detail(key))?;
-        self.entity(entity).attributes.set(key, value);
+        let is_old = (entity.0 as usize) < self.old.0;
+        // Those of a new entity are renamed when all are there.
+        if is_old && self.schema.names == Dialect::V001 {
+            set_in_v001(self.entity(entity), key, value);
+        } else {
+            self.entity(entity).attributes.set(key, value);
+        }
         Ok(())
     }
 
@@ -230,13 +219,33 @@ impl SchemaBuilder {
         self.schema.entities().skip(self.old.0).try_for_each(|id| self.check(id))?;
         self.schema.lay_out();
         if self.schema.names == Dialect::V001 {
+            self.schema.entities().try_for_each(|id| self.pack_fields(id))?;
             for id in self.schema.entities().skip(self.old.0) {
                 let (kind, attributes) = in_v001(&self.schema, id);
                 let entity = self.entity(id);
                 (entity.kind, entity.attributes) = (kind, attributes);
             }
+            self.schema.lay_out();
         }
         Ok(self.schema)
+    }
+
+    /// Takes `pos` from the new fields right below an entity: dialect V has none, and puts the fields of a
+    /// `bit_struct` one after the other.
+    fn pack_fields(&mut self, id: EntityId) -> Result<(), Error> {
+        let is_struct = self.schema[id].kind == Kind::BitStruct;
+        let mut packed = 0_u32;
+        for &field in &self.schema[id].children.clone() {
+            let width = self.schema.width(field);
+            if field.0 as usize >= self.old.0
+                && let Some(found) = self.entity(field).pos.take().filter(|_| is_struct)
+                && u32::from(found) != packed
+            {
+                return Err(gap_in_v001(packed, found.into()).item(self.path(field)));
+            }
+            packed = packed.saturating_add(width);
+        }
+        Ok(())
     }
 
     fn check(&self, id: EntityId) -> Result<(), Error> {
@@ -286,8 +295,8 @@ impl SchemaBuilder {
     }
 
     fn push(&mut self, parent: EntityId, kind: Kind, link: Link) -> Result<EntityId, Error> {
-        if matches!(kind, Kind::Opaque(_)) {
-            return Err(self.refuse(parent, "cannot hold a node of an unknown type in a new file"));
+        if let Some(reason) = reason_against(&kind) {
+            return Err(self.refuse(parent, reason));
         }
         let above = core::iter::successors(Some(parent), |&id| self.schema[id].parent());
         if above.count() >= MAX_DEPTH {
@@ -325,7 +334,7 @@ impl SchemaBuilder {
     }
 }
 
-fn entity(kind: Kind, parent: Option<EntityId>, link: Link) -> Entity {
+pub(super) fn entity(kind: Kind, parent: Option<EntityId>, link: Link) -> Entity {
     Entity {
         kind,
         pos: None,
@@ -339,6 +348,35 @@ fn entity(kind: Kind, parent: Option<EntityId>, link: Link) -> Entity {
     }
 }
 
+/// What is wrong with a kind in a new file, whatever is around it.
+fn reason_against(kind: &Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Opaque(_) => Some("cannot hold a node of an unknown type in a new file"),
+        Kind::FixedArray { elements: 0 } => Some("cannot hold an array of nothing"),
+        Kind::Tuple { fields } if fields.is_empty() => Some("cannot hold a tuple of nothing"),
+        Kind::Tuple { fields } if repeats_a_name(fields) => Some("cannot hold a tuple with a name twice"),
+        Kind::Enum { bits, values }
+            if values.len() as u64 > 1u64.checked_shl((*bits).into()).unwrap_or(u64::MAX) =>
+        {
+            Some("cannot hold an enum with more names than its bits tell apart")
+        }
+        _ => None,
+    }
+}
+
+/// Whether an object with these names as keys would lose one.
+pub(super) fn repeats_a_name(fields: &[(Box<str>, Object)]) -> bool {
+    let mut names: Vec<&str> = fields.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    names.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+/// A field that is not where dialect V puts it.
+pub(super) fn gap_in_v001(expected: u32, found: u32) -> Error {
+    let what = "first bit of a field; dialect V, which has no `pos`, puts fields one after the other";
+    Error::new("entity", ErrorKind::Mismatch { what, expected: expected.into(), found: found.into() })
+}
+
 /// Whether the reference can read the value of an attribute.
 pub(super) fn check_attribute(value: &Value) -> Result<(), &'static str> {
     match value {
@@ -347,23 +385,6 @@ pub(super) fn check_attribute(value: &Value) -> Result<(), &'static str> {
         Value::Array(values) => values.iter().try_for_each(check_attribute),
         Value::Object(members) => members.iter().try_for_each(|(_, value)| check_attribute(value)),
         _ => Ok(()),
-    }
-}
-
-impl Kind {
-    /// The key under which named entities hang below it.
-    pub(super) fn container(&self) -> Option<&'static str> {
-        match self {
-            Self::Group | Self::Record | Self::BitStruct => Some("children"),
-            Self::Union => Some("variants"),
-            Self::Tagged { .. } => Some("values"),
-            _ => None,
-        }
-    }
-
-    /// Whether one entity without a name hangs below it.
-    pub(super) fn has_inner(&self) -> bool {
-        matches!(self, Self::Tuple { .. } | Self::FixedArray { .. } | Self::VariableArray)
     }
 }
 
@@ -420,6 +441,63 @@ mod tests {
         schema.stream(root, Element::U16).unwrap();
         let schema = schema.finish().unwrap();
         assert_eq!(ids.map(|id| schema.bit_position(id)), [0, 5, 9]);
+    }
+
+    #[test]
+    fn kinds_that_say_nothing_or_one_thing_twice_are_refused() {
+        let mut schema = SchemaBuilder::new(Kind::Group);
+        let root = schema.root();
+        let fields = |names: &[&str]| Kind::Tuple {
+            fields: names.iter().map(|&name| (name.into(), Object::default())).collect(),
+        };
+        let names = ["a", "b", "c"].map(Into::into).into();
+        for (kind, reason) in [
+            (fields(&["x", "y", "x"]), "a name twice"),
+            (fields(&[]), "a tuple of nothing"),
+            (Kind::FixedArray { elements: 0 }, "an array of nothing"),
+            (Kind::Enum { bits: 1, values: names }, "more names than its bits"),
+        ] {
+            assert!(error(schema.add(root, "x", kind)).contains(reason), "{reason}");
+        }
+        schema.add(root, "x", fields(&["x", "y"])).unwrap();
+    }
+
+    /// A file in dialect V with a `bit_struct` of two fields, without `pos`.
+    fn old_v001() -> SchemaBuilder {
+        let data = r#""data":{"element":"u8","block_size":4096,"compress":"none","root":8,"root_len":0,"end_idx":0}"#;
+        let text = format!(
+            r#"{{"entity":{{"type":"bit_struct","children":{{"a":{{"type":"bits","bits":2}},
+            "b":{{"type":"bits","bits":3}}}},{data}}}}}"#
+        );
+        SchemaBuilder::extend(Schema::parse(text.as_bytes(), &Default::default()).unwrap())
+    }
+
+    #[test]
+    fn fields_that_are_added_in_dialect_v_move_no_other() {
+        let mut schema = old_v001();
+        let root = schema.root();
+        let c = schema.add(root, "c", Kind::Bits { bits: 1 }).unwrap();
+        let d = schema.add(root, "d", Kind::Bits { bits: 1 }).unwrap();
+        schema.at(d, 6).unwrap();
+        schema.attribute(root, "display:color", "red").unwrap();
+        let schema = schema.finish().unwrap();
+        let positions: Vec<_> = schema[root].children().iter().map(|&id| schema.bit_position(id)).collect();
+        assert_eq!((positions, schema.bit_position(c)), ([0, 2, 5, 6].into(), 5));
+        let text = schema.emit(Dialect::V001, super::super::Strictness::Append).unwrap();
+        assert!(!text.contains("pos"), "{text}");
+        assert!(
+            text.contains(r#""display:accent_color":"red""#) && !text.contains("display:color"),
+            "{text}"
+        );
+
+        let mut schema = old_v001();
+        let c = schema.add(root, "c", Kind::Bits { bits: 1 }).unwrap();
+        schema.at(c, 6).unwrap();
+        let message = error(schema.finish());
+        assert!(
+            message.contains("/entity/children/c") && message.contains("expected 5, found 6"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -41,8 +41,13 @@ impl Schema {
         let place = place.unwrap_or(summaries.len());
         summary.base_level = Some(base_level);
         let first = self.streams.len() as u32;
-        summary.levels = (first..).take(levels.len()).map(StreamId).collect();
-        for (level, descriptor) in (0..).zip(levels) {
+        let new = (first..).take(levels.len()).map(StreamId).collect();
+        let old = core::mem::replace(&mut summary.levels, new);
+        for (level, mut descriptor) in (0..).zip(levels) {
+            // A level that goes on keeps what is not understood of it.
+            if let Some(Ok(old)) = old.get(level as usize).map(|&id| self[id].descriptor()) {
+                descriptor.other = old.other.clone();
+            }
             let role = Role::Level { summary: place as u32, level };
             self.streams.push(Stream { entity, role, descriptor: Ok(descriptor) });
         }

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use super::builder::check_attribute;
+use super::builder::{check_attribute, gap_in_v001, repeats_a_name};
 use super::names::attributes_of;
 use super::{Descriptor, Entity, EntityId, Kind, Link, Method, Object, Schema, StreamId, Value};
 use crate::error::{Error, ErrorKind};
@@ -38,7 +38,7 @@ impl Schema {
     pub fn emit(&self, dialect: Dialect, strictness: Strictness) -> Result<String, Error> {
         let mut emitter = Emitter { schema: self, dialect, strictness, text: String::new() };
         emitter.text.push_str("{\"entity\":");
-        emitter.entity(self.root())?;
+        emitter.entity(self.root(), 0)?;
         for (key, value) in self.other.iter() {
             emitter.member(key, value);
         }
@@ -60,8 +60,9 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    /// The recursion is as deep as the tree, which its parser or builder has bounded.
-    fn entity(&mut self, id: EntityId) -> Result<(), Error> {
+    /// The recursion is as deep as the tree, which its parser or builder has bounded. `packed` is the first bit of
+    /// the entity where it follows the fields before it.
+    fn entity(&mut self, id: EntityId, packed: u32) -> Result<(), Error> {
         let entity = &self.schema[id];
         if let Kind::Opaque(opaque) = &entity.kind {
             if self.strictness == Strictness::New {
@@ -73,7 +74,7 @@ impl Emitter<'_> {
             }
         }
         self.text.push('{');
-        let record = self.kind(id)?;
+        let record = self.kind(id, packed)?;
         self.children(id)?;
         for (key, value) in &attributes_of(self.schema, id, self.dialect) {
             if self.strictness == Strictness::New {
@@ -96,10 +97,16 @@ impl Emitter<'_> {
     }
 
     /// `type` and what belongs to it. Whether a record became a group, whose role is still to be said.
-    fn kind(&mut self, id: EntityId) -> Result<bool, Error> {
+    fn kind(&mut self, id: EntityId, packed: u32) -> Result<bool, Error> {
         let entity = &self.schema[id];
-        let is_record = entity.attributes.get("core:role").and_then(Value::as_str) == Some("record");
+        let role = entity.attributes.get("core:role");
+        let is_record = role.and_then(Value::as_str) == Some("record");
         let (name, record) = match (&entity.kind, self.dialect) {
+            (Kind::Record, Dialect::Spec) if role.is_some() && !is_record => {
+                return Err(
+                    self.refuse(id, "is a record with another `core:role`, which dialect S cannot say")
+                );
+            }
             (Kind::Record, Dialect::Spec) => ("group", !is_record),
             (Kind::Group, Dialect::V001) if is_record && self.schema.names == Dialect::Spec => {
                 ("record", false)
@@ -116,7 +123,7 @@ impl Emitter<'_> {
         if !untyped {
             self.member("type", &name.into());
         }
-        self.position(id)?;
+        self.position(id, packed)?;
         match &entity.kind {
             Kind::Bits { bits } | Kind::Int { bits } | Kind::Signed { bits } => {
                 self.number("bits", (*bits).into());
@@ -128,6 +135,11 @@ impl Emitter<'_> {
             }
             Kind::Tagged { tag_bits } => self.number("tag_bits", (*tag_bits).into()),
             Kind::FixedArray { elements } => self.number("elements", (*elements).into()),
+            // Only an array of names can name two alike.
+            Kind::Tuple { fields } if repeats_a_name(fields) => {
+                let names = fields.iter().map(|(name, _)| Value::String(name.clone())).collect();
+                self.member("fields", &Value::Array(names));
+            }
             Kind::Tuple { fields } => {
                 let fields =
                     fields.iter().map(|(name, attributes)| (name.clone(), Value::Object(attributes.clone())));
@@ -139,7 +151,7 @@ impl Emitter<'_> {
     }
 
     /// `pos`, where it is not 0; in dialect V, the check that it goes without saying.
-    fn position(&mut self, id: EntityId) -> Result<(), Error> {
+    fn position(&mut self, id: EntityId, packed: u32) -> Result<(), Error> {
         let entity = &self.schema[id];
         if !entity.kind.is_field() {
             return Ok(());
@@ -164,24 +176,17 @@ impl Emitter<'_> {
             }
             return Ok(());
         }
-        let before = in_struct.map_or(0, |parent| {
-            let before = parent.children.iter().take_while(|&&field| field != id);
-            before.map(|&field| self.schema.width(field)).fold(0, u32::saturating_add)
-        });
-        if position == before || in_tag {
+        let expected = if in_struct.is_some() { packed } else { 0 };
+        if position == expected || in_tag {
             return Ok(());
         }
-        let kind = ErrorKind::Mismatch {
-            what: "first bit of a field; dialect V, which has no `pos`, puts fields one after the other",
-            expected: before.into(),
-            found: position.into(),
-        };
-        Err(Error::new("entity", kind).item(format!("{}", self.schema.entity_pointer(id))))
+        Err(gap_in_v001(expected, position).item(format!("{}", self.schema.entity_pointer(id))))
     }
 
     fn children(&mut self, id: EntityId) -> Result<(), Error> {
         let entity = &self.schema[id];
         let mut open = None;
+        let mut packed = 0_u32;
         for &child in entity.children() {
             match self.schema[child].link() {
                 Link::Member { container, name } => {
@@ -203,7 +208,8 @@ impl Emitter<'_> {
                 }
                 Link::Root => continue,
             }
-            self.entity(child)?;
+            self.entity(child, packed)?;
+            packed = packed.saturating_add(self.schema.width(child));
         }
         self.close(open);
         if let (Some(container), []) = (entity.kind.container(), entity.children()) {
@@ -413,6 +419,30 @@ mod tests {
             let error = emit(&with(pos), Dialect::V001, Strictness::Keep).unwrap_err();
             assert!(error.contains("/entity/children/b") && error.contains("expected 2"), "{error}");
         }
+    }
+
+    #[test]
+    fn nodes_that_lack_something_lose_nothing_more() {
+        for node in [
+            r#"{"type":"fixed_array","elements":3}"#,
+            r#"{"type":"tuple","fields":{"x":{}},"child":7}"#,
+            r#"{"type":"tuple","fields":["x","x"],"child":{"type":"int","bits":8,DATA}}"#,
+            r#"{"type":"int","bits":12,"pos":64,DATA}"#,
+            r#"{"type":"tagged","tag_bits":2,"values":[]}"#,
+            r#"{"type":"hologram","children":{},"data":null}"#,
+            r#"{"type":7,"x":1}"#,
+        ] {
+            let text = emit(node, Dialect::Spec, Strictness::Keep).unwrap();
+            assert_eq!(text, format!(r#"{{"entity":{}}}"#, node.replace("DATA", DATA)));
+        }
+    }
+
+    #[test]
+    fn a_record_with_another_role_stays_in_dialect_v() {
+        let record = r#"{"type":"record","core:role":"capture","children":{}}"#;
+        let error = emit(record, Dialect::Spec, Strictness::Keep);
+        // No descriptor tells the dialect, so that it counts as one of dialect S.
+        assert!(error.unwrap_err().contains("another `core:role`"));
     }
 
     #[test]

@@ -136,26 +136,78 @@ impl Kind {
         matches!(self, Self::BitStruct | Self::Tagged { .. }) || self.width().is_some()
     }
 
-    /// Takes `type` and the members that belong to it out of `members`.
+    /// Takes `type` and the members that belong to it out of `members`. A node that lacks what its type needs is
+    /// opaque, and loses nothing but its `type`.
     pub(super) fn take(members: &mut Object) -> Self {
-        let type_name = match members.take("type") {
-            Some(Value::String(name)) => name,
+        let type_name = match members.get("type") {
+            Some(Value::String(name)) => name.clone(),
             Some(other) => {
-                let reason = format!("`type`: expected a string, found {}", brief(&other));
-                members.set("type", other);
-                return Self::opaque(None, reason);
+                return Self::opaque(None, format!("`type`: expected a string, found {}", brief(other)));
             }
             None => return Self::opaque(None, "`type` is missing"),
         };
-        Self::of(&type_name, members).unwrap_or_else(|reason| Self::opaque(Some(type_name), reason))
+        members.take("type");
+        let well_formed =
+            Self::of(&type_name, members).and_then(|kind| kind.check_shape(members).map(|()| kind));
+        match well_formed {
+            Ok(kind) => {
+                kind.own_members(members).into_iter().flatten().for_each(|key| drop(members.take(key)));
+                kind
+            }
+            Err(reason) => Self::opaque(Some(type_name), reason),
+        }
+    }
+
+    /// The keys of the members that say which kind it is.
+    fn own_members(&self, members: &Object) -> [Option<&'static str>; 2] {
+        match self {
+            Self::Bits { .. } | Self::Int { .. } | Self::Signed { .. } => [Some("bits"), None],
+            Self::Enum { .. } => [Some("bits"), Some("values")],
+            Self::Tagged { .. } => [Some("tag_bits"), None],
+            Self::FixedArray { .. } => [Some("elements"), None],
+            Self::Tuple { .. } => [Some(fields_key(members)), None],
+            _ => [None; 2],
+        }
+    }
+
+    /// Whether what must be below the node is there, and a field has a place in an element.
+    fn check_shape(&self, members: &Object) -> Result<(), String> {
+        let below = if self.has_inner() { Some(inner_key(members)) } else { self.container() };
+        match below.map(|key| (key, members.get(key))) {
+            None | Some((_, Some(Value::Object(_)))) => {}
+            Some((key, None)) => return Err(format!("`{key}` is missing")),
+            Some((key, Some(other))) => {
+                return Err(format!("`{key}`: expected an object, found {}", brief(other)));
+            }
+        }
+        match members.get("pos") {
+            Some(pos) if self.is_field() && pos.as_u64().is_none_or(|pos| pos > 63) => {
+                Err(format!("`pos`: expected 0 to 63, found {}", brief(pos)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The key under which named entities hang below it.
+    pub(super) fn container(&self) -> Option<&'static str> {
+        match self {
+            Self::Group | Self::Record | Self::BitStruct => Some("children"),
+            Self::Union => Some("variants"),
+            Self::Tagged { .. } => Some("values"),
+            _ => None,
+        }
+    }
+
+    /// Whether one entity without a name hangs below it.
+    pub(super) fn has_inner(&self) -> bool {
+        matches!(self, Self::Tuple { .. } | Self::FixedArray { .. } | Self::VariableArray)
     }
 
     pub(super) fn opaque(type_name: Option<Box<str>>, reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Opaque(Box::new(Opaque { type_name, reason: reason.into(), raw: Value::Null }))
     }
 
-    /// The members of a type are taken only when all are well-formed, so that an opaque node stays whole.
-    fn of(type_name: &str, members: &mut Object) -> Result<Self, String> {
+    fn of(type_name: &str, members: &Object) -> Result<Self, String> {
         let kind = match type_name {
             "group" => Self::Group,
             "record" => Self::Record,
@@ -167,18 +219,13 @@ impl Kind {
             "timestamp" => Self::Timestamp,
             "float32" => Self::Float32,
             "float64" => Self::Float64,
-            "bits" => Self::Bits { bits: take_width(members, "bits")? },
-            "int" => Self::Int { bits: take_width(members, "bits")? },
-            "signed" => Self::Signed { bits: take_width(members, "bits")? },
-            "tagged" => Self::Tagged { tag_bits: take_width(members, "tag_bits")? },
-            "fixed_array" => Self::FixedArray { elements: take_elements(members)? },
-            "tuple" => Self::Tuple { fields: take_fields(members)? },
-            "enum" => {
-                let values = enum_values(members)?;
-                let bits = take_width(members, "bits")?;
-                members.take("values");
-                Self::Enum { bits, values }
-            }
+            "bits" => Self::Bits { bits: width(members, "bits")? },
+            "int" => Self::Int { bits: width(members, "bits")? },
+            "signed" => Self::Signed { bits: width(members, "bits")? },
+            "tagged" => Self::Tagged { tag_bits: width(members, "tag_bits")? },
+            "fixed_array" => Self::FixedArray { elements: elements(members)? },
+            "tuple" => Self::Tuple { fields: fields(members)? },
+            "enum" => Self::Enum { values: enum_values(members)?, bits: width(members, "bits")? },
             _ => return Err("unknown `type`".into()),
         };
         Ok(kind)
@@ -199,59 +246,44 @@ impl fmt::Display for Kind {
     }
 }
 
-fn take_width(members: &mut Object, name: &str) -> Result<u8, String> {
+/// The key of the entity without a name: newer texts have another.
+pub(super) fn inner_key(members: &Object) -> &'static str {
+    if members.get("child").is_none() && members.get("inner").is_some() { "inner" } else { "child" }
+}
+
+/// The key of the fields of a tuple: newer texts have another.
+fn fields_key(members: &Object) -> &'static str {
+    if members.get("fields").is_none() && members.get("names").is_some() { "names" } else { "fields" }
+}
+
+fn width(members: &Object, name: &str) -> Result<u8, String> {
     match members.get(name) {
-        Some(Value::Unsigned(bits)) if *bits <= 64 => {
-            let bits = *bits as u8;
-            members.take(name);
-            Ok(bits)
-        }
+        Some(Value::Unsigned(bits)) if *bits <= 64 => Ok(*bits as u8),
         Some(other) => Err(format!("`{name}`: expected 0 to 64, found {}", brief(other))),
         None => Err(format!("`{name}` is missing")),
     }
 }
 
-fn take_elements(members: &mut Object) -> Result<u32, String> {
-    match members.get("elements") {
-        Some(value) => match value.as_u64().and_then(|count| u32::try_from(count).ok()) {
-            Some(count) => {
-                members.take("elements");
-                Ok(count)
-            }
-            None => Err(format!("`elements`: expected 0 to 2^32-1, found {}", brief(value))),
-        },
-        None => Err("`elements` is missing".into()),
-    }
+fn elements(members: &Object) -> Result<u32, String> {
+    let value = members.get("elements").ok_or("`elements` is missing")?;
+    let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
+    count.ok_or_else(|| format!("`elements`: expected 0 to 2^32-1, found {}", brief(value)))
 }
 
-/// `fields` or, in newer texts, `names`: an object from name to attributes, or a plain array of names.
-fn take_fields(members: &mut Object) -> Result<TupleFields, String> {
-    let key = if members.get("fields").is_some() { "fields" } else { "names" };
-    let well_formed = match members.get(key) {
-        Some(Value::Object(fields)) => fields.iter().all(|(_, value)| value.as_object().is_some()),
-        Some(Value::Array(names)) => names.iter().all(|name| name.as_str().is_some()),
-        _ => false,
-    };
-    if !well_formed {
-        return Err("`fields`: expected an object of objects, or an array of names".into());
-    }
-    let attributes = |value| match value {
-        Value::Object(attributes) => attributes,
-        _ => Object::default(),
-    };
-    let name = |value| match value {
-        Value::String(name) => name,
-        _ => Box::default(),
-    };
-    Ok(match members.take(key) {
+/// An object from name to attributes, or a plain array of names.
+fn fields(members: &Object) -> Result<TupleFields, String> {
+    let fields: Option<Vec<(Box<str>, Object)>> = match members.get(fields_key(members)) {
         Some(Value::Object(fields)) => {
-            fields.into_iter().map(|(name, value)| (name, attributes(value))).collect()
+            let field = |(name, value): (&str, &Value)| Some((name.into(), value.as_object()?.clone()));
+            fields.iter().map(field).collect()
         }
         Some(Value::Array(names)) => {
-            names.into_iter().map(|value| (name(value), Object::default())).collect()
+            names.iter().map(|name| Some((name.as_str()?.into(), Object::default()))).collect()
         }
-        _ => Box::default(),
-    })
+        _ => None,
+    };
+    let fields = fields.ok_or("`fields`: expected an object of objects, or an array of names")?;
+    Ok(fields.into_boxed_slice())
 }
 
 fn enum_values(members: &Object) -> Result<Box<[Box<str>]>, String> {

@@ -33,7 +33,8 @@ mod names;
 mod path;
 mod time;
 
-pub use builder::{DEFAULT_BLOCK, MAX_BLOCK_BYTES, MIN_BLOCK, SchemaBuilder};
+pub use super::schema::MAX_BLOCK_BYTES;
+pub use builder::{DEFAULT_BLOCK, MIN_BLOCK, SchemaBuilder};
 pub use descriptor::{Descriptor, Method};
 pub use emit::Strictness;
 pub use field::{Field, FieldValue};
@@ -330,6 +331,8 @@ impl Schema {
 impl Index<EntityId> for Schema {
     type Output = Entity;
 
+    /// # Panics
+    /// When the id is of another schema, which has more entities.
     fn index(&self, id: EntityId) -> &Entity {
         &self.entities[id.0 as usize]
     }
@@ -338,6 +341,8 @@ impl Index<EntityId> for Schema {
 impl Index<StreamId> for Schema {
     type Output = Stream;
 
+    /// # Panics
+    /// When the id is of another schema, which has more streams.
     fn index(&self, id: StreamId) -> &Stream {
         &self.streams[id.0 as usize]
     }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{EntityId, Kind, Object, Schema, Value};
+use super::{Entity, EntityId, Kind, Object, Schema, Value};
 use crate::izs::raw::Dialect;
 
 /// The same attribute in dialect S and in dialect V.
@@ -43,6 +43,16 @@ pub(super) fn in_v001(schema: &Schema, id: EntityId) -> (Kind, Object) {
     join_range(&mut named);
     drop_repeated(&mut named);
     (kind, named.into_iter().collect())
+}
+
+/// Sets an attribute, named as in dialect S, of an entity with the names of dialect V.
+pub(super) fn set_in_v001(entity: &mut Entity, key: &str, value: Value) {
+    for (key, value) in to_v001(&entity.kind, key, &value) {
+        entity.attributes.set(&key, value);
+    }
+    let mut named = core::mem::take(&mut entity.attributes).into_iter().collect();
+    join_range(&mut named);
+    entity.attributes = named.into_iter().collect();
 }
 
 fn to_spec(kind: &Kind, key: &str, value: &Value) -> Vec<(Box<str>, Value)> {

@@ -47,7 +47,8 @@ impl Schema {
         StreamPointer { schema: self, stream }
     }
 
-    /// Path of names of an entity, which [`find`](Self::find) resolves.
+    /// Path of names of an entity, which [`find`](Self::find) resolves unless a name is empty or has a slash. The
+    /// [pointer](Self::entity_pointer) always leads back.
     #[must_use]
     pub fn entity_path(&self, entity: EntityId) -> EntityPath<'_> {
         EntityPath { schema: self, entity }

@@ -136,7 +136,13 @@ impl<'a> StreamReader<'a> {
         for ((number, &offset), &size) in numbers.zip(offsets).zip(sizes) {
             let start = u64::from_le_bytes(offset);
             let bytes = place(start, u32::from_le_bytes(size).into(), self.izs.file_len);
-            let bytes = bytes.map_err(|kind| self.block_error(number, kind).at(start))?;
+            let bytes = bytes
+                .and_then(|bytes| {
+                    // No encoder makes a block twice as long, so a longer one is not worth fetching.
+                    let most = self.limits.block_bytes.saturating_mul(2);
+                    limits::check("stored block bytes", bytes.end - bytes.start, most).map(|_| bytes)
+                })
+                .map_err(|kind| self.block_error(number, kind).at(start))?;
             blocks.push(Block { number, bytes });
         }
         Ok(blocks)
@@ -191,14 +197,8 @@ impl<'a> StreamReader<'a> {
     /// Asks for the stored bytes of all of `blocks` at once.
     ///
     /// # Errors
-    /// As [`Source::request`]; [`ErrorKind::Limit`] for a block that is stored in more bytes than what cannot be
-    /// compressed of [`Limits::block_bytes`] takes.
+    /// As [`Source::request`].
     pub fn request<S: Source + ?Sized>(&self, source: &S, blocks: &[Block]) -> Poll<()> {
-        let most = self.limits.block_bytes.saturating_add(self.limits.block_bytes / 128 + 1024);
-        for block in blocks {
-            limits::check("stored block bytes", block.bytes.end - block.bytes.start, most)
-                .map_err(|kind| self.block_error(block.number, kind).at(block.bytes.start))?;
-        }
         let places: Vec<_> = blocks.iter().map(|block| block.bytes.clone()).collect();
         source.request(&places)
     }

@@ -7,7 +7,7 @@ pub trait Gap {
     /// The longest record in bytes; 0 when there is never one.
     const MAX: u32;
 
-    /// The record that follows a block.
+    /// The record that follows a block: at most [`MAX`](Self::MAX) bytes, what is more is not written.
     fn record(&mut self, closed: &ClosedBlock) -> &[u8];
 }
 

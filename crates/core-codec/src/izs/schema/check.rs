@@ -137,8 +137,8 @@ const fn check_packed(children: &[(&str, Entity<'_>)], width: u8) -> Result<(), 
     check_unique(children)
 }
 
-/// Keys with a meaning of their own, which therefore cannot name an attribute.
-const RESERVED: [&str; 12] = [
+/// Keys with a meaning of their own, here or to later readers, which therefore cannot name an attribute.
+pub(in crate::izs) const RESERVED: [&str; 14] = [
     "type",
     "pos",
     "bits",
@@ -148,7 +148,9 @@ const RESERVED: [&str; 12] = [
     "variants",
     "elements",
     "fields",
+    "names",
     "child",
+    "inner",
     "data",
     "summaries",
 ];

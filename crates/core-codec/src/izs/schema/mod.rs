@@ -23,6 +23,8 @@ mod check;
 #[cfg(feature = "defmt")]
 mod format;
 
+#[cfg(feature = "alloc")]
+pub(in crate::izs) use check::RESERVED;
 pub use check::SchemaError;
 
 use core::marker::PhantomData;
@@ -32,7 +34,7 @@ use super::raw::{Compression, Dialect, Element, Sample};
 /// Fewest elements in a block (specification, "Schema").
 pub const MIN_BLOCK: u32 = 4096;
 
-/// Most bytes in a block of the one-pass writer: what readers take with their default limits.
+/// Most bytes in a block that is written: what readers take with their default limits.
 pub const MAX_BLOCK_BYTES: u64 = 1 << 26;
 
 /// Most bytes of a staging buffer.

@@ -31,7 +31,7 @@ impl Writer {
     /// Each stream has to be [resumed](Self::resume) before anything is pushed.
     ///
     /// # Errors
-    /// When the file mixes dialects, or the level is none.
+    /// When the level is outside 1 to 19, or the schema cannot be written in the dialect of the file.
     pub fn append(izs: &Izs, schema: Schema, settings: &Settings) -> Result<Self, Error> {
         let is_v001 = |id: StreamId| {
             izs.schema()[id].descriptor().is_ok_and(|descriptor| descriptor.dialect == Dialect::V001)
@@ -205,6 +205,8 @@ fn stored<S: Source + ?Sized>(reader: &StreamReader<'_>, source: &S) -> Poll<Sto
     let readable = matches!(descriptor.compress, Method::Known(_));
     let last = match (whole.last(), short && readable) {
         (Some(&entry), true) => {
+            // Within the limits, before anything is allocated.
+            reader.block_bytes(descriptor.blocks().saturating_sub(1))?;
             let start = descriptor.end - descriptor.end % descriptor.block;
             let elements = read(reader, source, start..descriptor.end)?;
             whole.pop();

@@ -3,11 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{Encoding, Writer};
+use super::Writer;
 use crate::codec::zstd::Encoder;
 use crate::error::{Error, ErrorKind};
 use crate::izs::model::{Descriptor, Method, Role, StreamId};
-use crate::izs::raw::{Compression, Dialect, Footer, INDEX_ENTRY_LEN};
+use crate::izs::raw::{Dialect, Footer, INDEX_ENTRY_LEN};
 
 impl Writer {
     /// The rest of the file: all block indexes together, so that one read of the tail finds them, the schema,
@@ -33,7 +33,7 @@ impl Writer {
                 descriptor.i_size = placed.i_size;
                 descriptor.i_compress = placed.i_compress;
             }
-            self.place_levels(id.index(), &mut ending)?;
+            self.place_levels(id, &mut ending)?;
         }
         let text = self.schema.emit(self.dialect, self.settings.strictness)?;
         let schema = encoder
@@ -51,7 +51,7 @@ impl Writer {
     /// Drops the summaries of a stream that has grown while they have not.
     fn drop_stale(&mut self, id: StreamId) {
         let track = &self.tracks[id.index()];
-        let grown = track.old_elements != 0 && track.elements != track.old_elements;
+        let grown = track.old_elements.is_some_and(|old| old != track.elements);
         if !grown || self.schema[id].role() != Role::Data {
             return;
         }
@@ -69,15 +69,13 @@ impl Writer {
     }
 
     /// Writes the indexes of a summary's levels, and the summary into the schema.
-    fn place_levels(&mut self, stream: usize, ending: &mut Vec<u8>) -> Result<(), Error> {
-        let levels = self.levels(stream).to_vec();
-        let Some(summing) = &self.summaries[stream] else { return Ok(()) };
+    fn place_levels(&mut self, stream: StreamId, ending: &mut Vec<u8>) -> Result<(), Error> {
+        let levels = self.levels(stream.index()).to_vec();
+        let Some(summing) = &self.summaries[stream.index()] else { return Ok(()) };
         let rule = summing.pyramid.rule();
         let descriptors: Result<Vec<_>, _> = levels.iter().map(|&level| self.place(level, ending)).collect();
-        let entity = self.schema.streams().nth(stream).map(|id| self.schema[id].entity());
-        if let Some(entity) = entity {
-            self.schema.set_summary(entity, rule.key(), rule.base_level(), descriptors?);
-        }
+        let entity = self.schema[stream].entity();
+        self.schema.set_summary(entity, rule.key(), rule.base_level(), descriptors?);
         Ok(())
     }
 
@@ -92,11 +90,8 @@ impl Writer {
             let kind = ErrorKind::Limit { what: "bytes", limit: u32::MAX.into(), found: i_size };
             return Err(Error::new("block index", kind));
         }
-        let compression = match track.encoding {
-            Encoding::None => Compression::None,
-            Encoding::Zstd { .. } => Compression::Zstd,
-        };
-        let mut descriptor = Descriptor::empty(track.element, track.block, Method::Known(compression));
+        let method = Method::Known(track.encoding.compression());
+        let mut descriptor = Descriptor::empty(track.element, track.block, method);
         descriptor.end = track.elements;
         descriptor.i_offset = self.position + ending.len() as u64;
         descriptor.i_size = i_size;

@@ -2,9 +2,9 @@
 //!
 //! A [`Writer`] cuts streams into blocks and knows where they lie; it neither compresses nor writes. The driver
 //! gets [`Job`]s in the order of the file, compresses them (in parallel, if it likes), writes them one after the
-//! other behind what stands there already, and reports each stored size with [`Writer::stored`]. The order of
-//! jobs follows from the elements alone: from how many threads compress nothing follows, and neither, as long as
-//! the streams take turns in the same order, from how the elements are split into calls.
+//! other behind what stands there already, and reports each stored size with [`Writer::stored`]. Which jobs come,
+//! and in what order, follows from the elements alone: neither the number of threads nor, for streams that take
+//! turns in the same order, the split into calls matters.
 //!
 //! ```
 //! use core_codec::codec::zstd::Encoder;
@@ -166,7 +166,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the schema cannot be written in this dialect (see [`Schema::emit`]), a block is too large, or the
-    /// level is none.
+    /// level is outside 1 to 19.
     pub fn new(schema: Schema, dialect: Dialect, settings: &Settings) -> Result<Self, Error> {
         let mut writer = Self::bare(schema, dialect, settings)?;
         if settings.summaries {
@@ -185,14 +185,13 @@ impl Writer {
             if let Some(descriptor) = schema.descriptor_mut(id) {
                 (descriptor.end, descriptor.i_offset, descriptor.i_size) = (0, 0, 0);
             }
-            let track = match schema[id].descriptor() {
-                Ok(descriptor) => Track::new(descriptor, settings.level),
+            tracks.push(match schema[id].descriptor() {
+                Ok(descriptor) => Track::new(descriptor, settings.level).map_err(|kind| {
+                    Error::new("stream descriptor", kind).item(format!("{}", schema.stream_pointer(id)))
+                })?,
                 // Refused above, unless nothing in the tree leads to it.
                 Err(_) => Track::closed(),
-            };
-            tracks.push(track.map_err(|kind| {
-                Error::new("stream descriptor", kind).item(format!("{}", schema.stream_pointer(id)))
-            })?);
+            });
         }
         let summaries = tracks.iter().map(|_| None).collect();
         Ok(Self {
@@ -241,19 +240,24 @@ impl Writer {
         self.tracks.iter().map(|track| track.buffer.capacity()).sum()
     }
 
-    /// Sets the zstd level of one stream and of its summary.
+    /// Sets the zstd level of one stream and of its summary, for the blocks that are still to come.
     ///
     /// # Errors
-    /// When the level is none, or there is no such stream.
+    /// When the level is outside 1 to 19, or there is no such stream.
     pub fn set_level(&mut self, stream: StreamId, level: u8) -> Result<(), Error> {
         self.element(stream)?;
         zstd::check_level(level).map_err(|kind| Error::new("writer", kind))?;
         self.tracks[stream.index()].set_level(level);
+        let levels = self.summaries[stream.index()].iter().flat_map(|summing| &summing.levels);
+        levels.for_each(|&track| self.tracks[track as usize].set_level(level));
         Ok(())
     }
 
     /// Builds the summary of one stream, if it has not begun. Whether there is a rule for one.
     pub fn summarise(&mut self, stream: StreamId) -> bool {
+        if self.element(stream).is_err() {
+            return false;
+        }
         let Ok(descriptor) = self.schema[stream].descriptor() else { return false };
         let entity = self.schema[stream].entity();
         let rule = Rule::of(self.schema[entity].kind(), descriptor.element, self.dialect);
@@ -400,6 +404,15 @@ impl Writer {
         if let Some(job) = job {
             self.outstanding.push_back((job.ticket.track, job.ticket.number));
             jobs.push(job);
+        }
+    }
+}
+
+impl Encoding {
+    fn compression(self) -> Compression {
+        match self {
+            Self::None => Compression::None,
+            Self::Zstd { .. } => Compression::Zstd,
         }
     }
 }

@@ -4,9 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::track::Track;
-use super::{Encoding, Job, Writer};
-use crate::izs::model::{Descriptor, Method};
-use crate::izs::raw::{Compression, Element};
+use super::{Job, Writer};
+use crate::izs::raw::Element;
 use crate::izs::summary::{Pyramid, Rule};
 
 /// Most elements in a block of a new level: whoever zooms wants a few of them.
@@ -50,16 +49,10 @@ impl Writer {
     ) {
         while levels.len() <= level as usize {
             levels.push(self.tracks.len() as u32);
-            let of = &self.tracks[stream];
-            let descriptor = new_level(of);
-            let level = match of.encoding {
-                Encoding::Zstd { level } => level,
-                Encoding::None => self.settings.level,
-            };
-            // A block of a level is never larger than the stream's own, which was accepted.
-            if let Ok(track) = Track::new(&descriptor, level) {
-                self.tracks.push(track);
-            }
+            let Track { element, block, encoding, .. } = self.tracks[stream];
+            // A power of two, so that no group is torn between two blocks.
+            let block = block.next_power_of_two().clamp(4096, LEVEL_BLOCK);
+            self.tracks.push(Track::open(element, block, encoding));
         }
         let number = levels[level as usize];
         while !groups.is_empty() {
@@ -77,15 +70,4 @@ impl Writer {
         let existing = summing.pyramid.rule().levels(self.tracks[stream].elements) as usize;
         &summing.levels[..existing.min(summing.levels.len())]
     }
-}
-
-/// What the stream of a new level is like.
-pub(super) fn new_level(of: &Track) -> Descriptor {
-    let compression = match of.encoding {
-        Encoding::None => Compression::None,
-        Encoding::Zstd { .. } => Compression::Zstd,
-    };
-    // A power of two, so that no group is torn between two blocks.
-    let block = of.block.next_power_of_two().clamp(4096, LEVEL_BLOCK);
-    Descriptor::empty(of.element, block, Method::Known(compression))
 }

@@ -31,8 +31,8 @@ pub(super) struct Track {
     pub(super) cut_short: bool,
     /// The short last block of a file that is continued, and its bytes, which are in `buffer`.
     pub(super) old_last: Option<(IndexEntry, usize)>,
-    /// Elements in the file that is continued.
-    pub(super) old_elements: u64,
+    /// Elements in the file that is continued; none for a new stream.
+    pub(super) old_elements: Option<u64>,
     /// The descriptor of a stream that stays as it is.
     pub(super) kept: Option<Descriptor>,
     /// A level of a summary that goes on, so that its summary places it.
@@ -46,26 +46,18 @@ impl Track {
             let what = "bytes of a block";
             return Err(ErrorKind::Limit { what, limit: MAX_BLOCK_BYTES, found: bytes });
         }
-        Ok(Self {
-            element: descriptor.element,
-            encoding: encoding(&descriptor.compress, level),
-            block: descriptor.block,
-            block_bytes: bytes as usize,
-            buffer: Vec::new(),
-            elements: 0,
-            issued: 0,
-            blocks: Vec::new(),
-            cut_short: false,
-            old_last: None,
-            old_elements: 0,
-            kept: None,
-            is_level: false,
-        })
+        Ok(Self::open(descriptor.element, descriptor.block, encoding(&descriptor.compress, level)))
+    }
+
+    /// A stream that takes elements, in blocks of at most [`MAX_BLOCK_BYTES`].
+    pub(super) fn open(element: Element, block: u64, encoding: Encoding) -> Self {
+        let block_bytes = (block * u64::from(element.size())) as usize;
+        Self { element, encoding, block, block_bytes, ..Self::closed() }
     }
 
     /// A stream that takes nothing.
-    pub(super) fn closed() -> Result<Self, ErrorKind> {
-        Ok(Self {
+    pub(super) fn closed() -> Self {
+        Self {
             element: Element::U8,
             encoding: Encoding::None,
             block: 0,
@@ -76,10 +68,10 @@ impl Track {
             blocks: Vec::new(),
             cut_short: false,
             old_last: None,
-            old_elements: 0,
+            old_elements: None,
             kept: None,
             is_level: false,
-        })
+        }
     }
 
     /// Leaves the stream as it stands in the old file.
@@ -95,7 +87,7 @@ impl Track {
         last: Option<(IndexEntry, Vec<u8>)>,
         takes_more: bool,
     ) {
-        (self.elements, self.old_elements) = (end, end);
+        (self.elements, self.old_elements) = (end, Some(end));
         self.issued = whole.len() as u64;
         self.blocks = whole;
         self.cut_short = !takes_more;
