@@ -309,6 +309,58 @@ fn open_one_array_and_all_metadata_take_three_requests() {
 }
 
 #[test]
+fn blocks_after_the_last_string_wanted_are_not_read() {
+    for compression in [Compression::None, Compression::Gzip] {
+        // The strings get longer, so that the first guess of where one ends is too far; or shorter, and it is not far
+        // enough.
+        for shorter in [false, true] {
+            // Such that they do not compress to a file that the first request holds.
+            let letter = |i: usize| char::from(b'!' + (i.wrapping_mul(2_654_435_761) >> 7) as u8 % 90);
+            let len = |i: usize| if shorter { 900 - i } else { i };
+            let texts: Vec<String> =
+                (0..900).map(|i| (0..len(i)).map(|k| letter(1000 * i + k * k)).collect()).collect();
+            let mut draft = Draft::new();
+            let storage = Storage { block_size: Some(10_000), ..compression.into() };
+            let tensor = Tensor::strings(&[30, 30], texts.iter().map(String::as_str)).unwrap();
+            draft.put(BASE_LAYER, "x", tensor, storage).unwrap();
+            let file = draft.to_bytes(&[][..]).unwrap();
+            let source = Sparse::new(&file);
+            let dataset = source.fetch(|source| Dataset::open(source, &Limits::default()));
+            let array = dataset.array(BASE_LAYER, "x").unwrap();
+            let slices = [Slice::range(Some(9), Some(3), -3), Slice::Index(5)];
+            let slice = source.fetch(|source| array.read_slice(source, &slices));
+            assert_eq!(slice.to_strings().unwrap(), [&*texts[275], &*texts[185]]);
+            assert!(source.rounds() <= 3, "{compression} {shorter}: {} requests", source.rounds());
+            let blocks = array.content().unwrap().blocks();
+            let unread = blocks.iter().filter(|block| !source.holds(&block.stored)).count();
+            assert!(unread > blocks.len() / 3, "{compression} {shorter}: {unread} of {}", blocks.len());
+        }
+    }
+}
+
+#[test]
+fn damaged_strings_before_the_one_wanted_are_an_error() {
+    let mut draft = Draft::new();
+    let texts = Tensor::strings(&[3], ["aa", "bb", "cc"]).unwrap();
+    draft.put(BASE_LAYER, "x", texts, Compression::None).unwrap();
+    let file = draft.to_bytes(&[][..]).unwrap();
+    let start = file.windows(2).position(|pair| pair == b"aa").unwrap();
+    let slice = |at: usize, value: u8, index| {
+        let mut file = file.clone();
+        file[at] = value;
+        let read = |dataset: Dataset| {
+            complete(dataset.array(BASE_LAYER, "x")?.read_slice(&file[..], &[Slice::Index(index)]))
+        };
+        read(open(&file)).map(|tensor| tensor.to_strings().unwrap())
+    };
+    assert_eq!(slice(start + 2, 100, 0).unwrap(), ["aa"]);
+    for (at, value, message) in [(2, 100, "at byte 10 of"), (8, 1, "left over"), (8, 3, "at byte 16 of")] {
+        let error = slice(start + at, value, 2).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
 fn a_header_longer_than_the_first_read_is_read() {
     let mut draft = Draft::new();
     let values: Vec<u32> = (0..40_000).collect();

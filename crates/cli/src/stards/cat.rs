@@ -35,7 +35,7 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
             printer.start(dtype, selection.shape(), Some(&value))?;
             printer.part(&value)?;
         }
-        // Strings have no fixed place in the file: reading a part takes as long as reading all.
+        // Strings have no fixed place in the file: each part would walk through all before it again.
         Item::Array(array) if dtype == DataType::String => {
             let value = array.slice(&slices)?;
             printer.start(dtype, selection.shape(), Some(&value))?;

@@ -9,13 +9,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::array::{Array, Content, add_range};
+use super::array::{Array, Content, add_range, merge};
 use super::slice::{Selection, Slice};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::limits;
-use crate::source::{Poll, Source};
+use crate::source::{Poll, Source, Stop};
+
+/// Bytes before the first string: the length of all.
+const STRINGS_HEADER: u64 = 4;
 
 /// Ranges of an uncompressed array that are at most this far apart are fetched as one.
 const FETCH_GAP: u64 = 4096;
@@ -194,39 +197,132 @@ impl Content {
         )
     }
 
-    /// Strings have no fixed place: the payload is read from its start up to the last string that is wanted.
+    /// Strings have no fixed place: all before the last one that is wanted are walked through, and no block after it
+    /// is read.
     fn read_strings<S: Source + ?Sized>(&self, source: &S, selection: &Selection) -> Poll<Vec<u8>> {
         if selection.elements() == 0 {
             return Ok(Vec::new());
         }
-        let bytes = self.check_strings(self.read_payload(source)?)?;
-        let all = Tensor::checked(DataType::String, &self.shape, bytes);
-        let mut texts: Vec<&[u8]> = Vec::new();
-        let needed = self.elements.saturating_mul(size_of::<&[u8]>() as u64);
-        texts
-            .try_reserve_exact(self.elements as usize)
-            .map_err(|_| self.error(ErrorKind::Memory { needed }))?;
-        texts.extend(all.iter_strings());
         let nest = Nest::new(&self.shape, selection.axes(), 1, None);
-        let len = limits::check("strings", selection.elements(), texts.len().max(1) as u64)
-            .map_err(|kind| self.error(kind))?;
-        let mut picked: Vec<&[u8]> = vec![&[]; len];
-        let walked: Result<(), core::convert::Infallible> = nest.for_each_row(&mut |row| {
+        let len =
+            limits::check("strings", selection.elements(), self.elements).map_err(|kind| self.error(kind))?;
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let needed = (len as u64).saturating_mul(size_of::<Range<usize>>() as u64);
+        places.try_reserve_exact(len).map_err(|_| self.error(ErrorKind::Memory { needed }))?;
+        places.resize(len, 0..0);
+        let mut strings = Strings::new(self, source, nest.last());
+        let mut texts = Vec::new();
+        nest.for_each_row(&mut |row| {
             for i in 0..row.inner.count {
                 for w in 0..row.width {
                     let to = (row.to + row.inner.to * i as i64) as usize + w as usize;
-                    picked[to] = texts[(row.from + row.inner.from * i + w) as usize];
+                    let start = texts.len();
+                    strings.copy(row.from + row.inner.from * i + w, &mut texts)?;
+                    places[to] = start..texts.len();
                 }
             }
-            Ok(())
-        });
-        let Ok(()) = walked;
-        let mut out = Vec::new();
-        for text in picked {
-            out.extend((text.len() as u32).to_le_bytes());
-            out.extend_from_slice(text);
+            Ok::<_, Stop>(())
+        })?;
+        strings.finish()?;
+        if places.is_sorted_by_key(|place| place.start) {
+            return Ok(texts);
         }
-        Ok(out)
+        Ok(places.into_iter().flat_map(|place| &texts[place]).copied().collect())
+    }
+}
+
+/// Walks through strings from the first on.
+struct Strings<'a, S: ?Sized> {
+    window: Window<'a, S>,
+    /// The last one that is wanted.
+    last: u64,
+    /// Number of the string at the position.
+    next: u64,
+    /// In the payload.
+    position: u64,
+    /// Up to where the payload has been asked for.
+    requested: u64,
+}
+
+impl<'a, S: Source + ?Sized> Strings<'a, S> {
+    fn new(content: &'a Content, source: &'a S, last: u64) -> Self {
+        let window = Window { content, source, current: None };
+        Self { window, last, next: 0, position: STRINGS_HEADER, requested: 0 }
+    }
+
+    /// Appends the string `index`, with its length before it, to `out`. Strings are to be taken in order.
+    fn copy(&mut self, index: u64, out: &mut Vec<u8>) -> Poll<()> {
+        while self.next < index {
+            let len = self.string_len()?;
+            self.position += len;
+            self.next += 1;
+        }
+        let end = self.position + self.string_len()?;
+        while self.position < end {
+            let left = (end - self.position) as usize;
+            let bytes = self.at(self.position)?;
+            let done = bytes.len().min(left);
+            out.extend_from_slice(&bytes[..done]);
+            self.position += done as u64;
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Bytes of the string at the position, with those of its length.
+    fn string_len(&mut self) -> Poll<u64> {
+        let available = self.window.content.payload_len().saturating_sub(self.position);
+        let truncated = |needed| ErrorKind::Truncated { needed, available };
+        if available < 4 {
+            return Err(self.error(truncated(4)).into());
+        }
+        let mut len = [0; 4];
+        let mut done = 0;
+        while done < len.len() {
+            let bytes = self.at(self.position + done as u64)?;
+            let count = bytes.len().min(len.len() - done);
+            len[done..done + count].copy_from_slice(&bytes[..count]);
+            done += count;
+        }
+        let needed = 4 + u64::from(u32::from_le_bytes(len));
+        if needed > available {
+            return Err(self.error(truncated(needed)).into());
+        }
+        Ok(needed)
+    }
+
+    /// The payload from `from` on, as far as it is together in memory.
+    fn at(&mut self, from: u64) -> Poll<&[u8]> {
+        if from >= self.requested {
+            self.request(from)?;
+        }
+        let (span, bytes) = self.window.hold(from, self.requested)?;
+        Ok(&bytes[(from - span.start) as usize..])
+    }
+
+    /// Asks for as much as the strings up to the last one take if all are as long; where they are longer, for twice as
+    /// much as has been walked through.
+    fn request(&mut self, from: u64) -> Poll<()> {
+        let content = self.window.content;
+        let payload = content.payload_len();
+        let share = u128::from(payload) * u128::from(self.last + 1) / u128::from(content.elements.max(1));
+        self.requested = (share as u64).max(from.saturating_mul(2)).max(from + 1).min(payload);
+        self.window.source.request(&merge(content.stored_of(0..self.requested)))
+    }
+
+    /// Checks that nothing follows the last string, when that is among those walked through.
+    fn finish(&self) -> Result<(), Error> {
+        let left = self.window.content.payload_len().saturating_sub(self.position);
+        if self.next < self.window.content.elements || left == 0 {
+            return Ok(());
+        }
+        let error = self.window.content.error(ErrorKind::Invalid("bytes left over after the last string"));
+        Err(error.detail(alloc::format!("{left} bytes")))
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        let detail = alloc::format!("at byte {} of the decoded strings", self.position);
+        self.window.content.error(kind).detail(detail)
     }
 }
 
@@ -268,6 +364,12 @@ impl Nest {
         } else {
             self.loops.push(Loop { count, from: from_step, to: to_step });
         }
+    }
+
+    /// The last byte of the payload, or the last string, that it takes.
+    fn last(&self) -> u64 {
+        let outermost: u64 = self.loops.iter().map(|step| (step.count - 1) * step.from).sum();
+        self.from + outermost + self.width - 1
     }
 
     /// Calls `row` for each pass of the innermost loop, forwards in the payload.
@@ -348,9 +450,15 @@ impl<S: Source + ?Sized> Window<'_, S> {
 
     /// A span that holds the payload byte `from`, up to `until` where the block goes that far.
     fn at(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
-        let exact = self.content.compression == Compression::None;
-        let held = self.current.as_ref().is_some_and(|(span, _)| span.contains(&from));
-        if exact || !held {
+        if self.content.compression == Compression::None {
+            self.current = None;
+        }
+        self.hold(from, until)
+    }
+
+    /// The span that is held where that holds the payload byte `from`, else as [`at`](Self::at).
+    fn hold(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
+        if self.current.as_ref().is_none_or(|(span, _)| !span.contains(&from)) {
             self.current = Some(self.load(from, until)?);
         }
         match &self.current {
