@@ -35,8 +35,8 @@
 //! |---|---|---|
 //! | `Memory<Store<32>, 1, 0>` | one stream, `compress: none`, of any length | 280 |
 //! | `Memory<Rle<256>, 1, 256>` | one stream, zstd with raw and RLE blocks, at least 85 blocks of less than 2 MiB | 752 |
-//! | `Memory<Fast, 1, 256>` | one stream, zstd with matches | 6552 |
-//! | `Memory<Entropy, 1, 256>` | one stream, zstd with matches and entropy coding | 9184 |
+//! | `Memory<Fast, 1, 256>` | one stream, zstd with matches | 6224 |
+//! | `Memory<Entropy, 1, 256>` | one stream, zstd with matches and entropy coding | 9208 |
 //! | `Memory<Rle<256>, 2, 512, 6144>` | two streams, one of them staged in blocks of 4096 | 7192 |
 //!
 //! The encoder `E` is the level of `compress: zstd`, a type of `micro-zstd`; its documentation says what each

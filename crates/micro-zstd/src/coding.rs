@@ -2,7 +2,7 @@
 
 use crate::finder::Search;
 use crate::frame::{self, BLOCK_HEADER, BlockType, HEADER_MAX};
-use crate::sequences::{self, PREDEFINED, Sequences};
+use crate::sequences::{self, PREDEFINED, STORED_MAX, Sequences};
 
 /// What an [`Encoder`](crate::Encoder) does with literals and sequences: [`Predefined`] or [`Fitted`](crate::Fitted).
 pub trait Coding: Sized + sealed::Coding {}
@@ -10,24 +10,36 @@ pub trait Coding: Sized + sealed::Coding {}
 impl Coding for Predefined {}
 
 pub(crate) mod sealed {
-    use super::{Block, Search};
+    use super::{Block, Search, Written};
+    use crate::sequences::Sequences;
 
     pub trait Coding {
         /// The state before [`start`](Self::start), all zero.
         const NEW: Self;
         /// The matches that pay.
         const SEARCH: Search;
-        /// Whether literals without a match can be coded: else such stretches become raw blocks.
-        const CODES_LITERALS: bool;
         /// Bytes that a block needs between literals and sequences: the bit stream of the sequences starts there,
         /// behind descriptions of tables.
         const GAP: usize;
         /// Starts a frame.
         fn start(&mut self);
+        /// Whether an output buffer of `room` bytes holds a block of so many literals, and these sequences and
+        /// one more.
+        fn fits(literals: usize, sequences: &Sequences, room: usize) -> bool;
         /// Writes a block to `out`, behind room for the frame header; its sequences are stored at the end there.
-        /// Returns where it starts and ends; `None` if it is better stored.
-        fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<(usize, usize)>;
+        /// `None` if it is better stored.
+        fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<Written>;
     }
+}
+
+/// What a block is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) sequences: Sequences,
+    /// All literals of the block.
+    pub(crate) literals: usize,
+    /// Literals behind the last sequence.
+    pub(crate) tail: usize,
 }
 
 /// A block whose sequences are found.
@@ -37,12 +49,44 @@ pub struct Block<'a> {
     pub(crate) data: &'a [u8],
     /// Bytes of content.
     pub(crate) size: usize,
-    pub(crate) sequences: Sequences,
-    /// All literals of the block.
-    pub(crate) literals: usize,
-    /// Literals behind the last sequence.
-    pub(crate) tail: usize,
+    pub(crate) parts: Parts,
     pub(crate) last: bool,
+}
+
+/// A block that is written: where it starts and ends in the output, or the front of it.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) later: Option<Later>,
+}
+
+/// What comes behind the front of a block: more literals, for which the output has no room at once, then the
+/// sequences section, which stands in the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Later {
+    parts: Parts,
+    /// Literals that are out.
+    done: usize,
+    section: (usize, usize),
+}
+
+impl Later {
+    /// Writes the next literals to `out`: returns where they start and what follows them ends, and whether that
+    /// is the end of the block.
+    pub(crate) fn write(&mut self, data: &[u8], out: &mut [u8]) -> Option<(usize, usize, bool)> {
+        let (at, end) = self.section;
+        let count = stage(out.len()).min(self.parts.literals - self.done);
+        self.parts.copy_literals(data, self.done, count, out, at)?;
+        self.done += count;
+        let is_last = self.done == self.parts.literals;
+        Some((at - count, if is_last { end } else { at }, is_last))
+    }
+}
+
+/// How many literals at once go through an output buffer of `room` bytes that does not hold them all.
+const fn stage(room: usize) -> usize {
+    room / 4
 }
 
 /// Where blocks start in the output, behind the longest frame header.
@@ -60,53 +104,89 @@ pub(crate) enum LiteralsType {
     Treeless = 3,
 }
 
-/// The runs of literals in a block, last one first.
+/// Runs of literals in a block, last one first.
 pub(crate) struct LiteralRuns<'a> {
     data: &'a [u8],
     sequences: Sequences,
     /// Where the next run ends, and its length.
     next: Option<(usize, usize)>,
+    /// Literals to skip, and then to return.
+    skip: usize,
+    count: usize,
 }
 
 impl<'a> LiteralRuns<'a> {
     /// The next run, given the output that the sequences are stored in.
     pub(crate) fn next(&mut self, out: &[u8]) -> Option<&'a [u8]> {
-        let (end, literals) = self.next?;
-        let start = end.checked_sub(literals)?;
-        let sequence = self.sequences.pop(out);
-        self.next = sequence.and_then(|sequence| {
-            Some((start.checked_sub(sequence.match_length())?, sequence.literals as usize))
-        });
-        self.data.get(start..end)
+        while self.count > 0 {
+            let (end, literals) = self.next?;
+            let start = end.checked_sub(literals)?;
+            let sequence = self.sequences.pop(out);
+            self.next = sequence.and_then(|sequence| {
+                Some((start.checked_sub(sequence.match_length())?, sequence.literals as usize))
+            });
+            if let Some(literals @ 1..) = literals.checked_sub(self.skip) {
+                let end = start + literals;
+                let taken = literals.min(self.count);
+                self.skip = 0;
+                self.count -= taken;
+                return self.data.get(end - taken..end);
+            }
+            self.skip -= literals;
+        }
+        None
+    }
+}
+
+impl Parts {
+    /// The runs of `count` literals from number `from` on; `data` ends with the block.
+    pub(crate) fn runs<'a>(&self, data: &'a [u8], from: usize, count: usize) -> LiteralRuns<'a> {
+        LiteralRuns {
+            data,
+            sequences: self.sequences.clone(),
+            next: Some((data.len(), self.tail)),
+            skip: self.literals.saturating_sub(from + count),
+            count,
+        }
+    }
+
+    /// Copies `count` literals from number `from` on to `out`, where they end at byte `end`.
+    fn copy_literals(
+        &self,
+        data: &[u8],
+        from: usize,
+        count: usize,
+        out: &mut [u8],
+        end: usize,
+    ) -> Option<()> {
+        let mut at = end;
+        let mut runs = self.runs(data, from, count);
+        while let Some(run) = runs.next(out) {
+            let start = at.checked_sub(run.len())?;
+            out.get_mut(start..)?.get_mut(..run.len())?.copy_from_slice(run);
+            at = start;
+        }
+        Some(())
     }
 }
 
 impl Block<'_> {
+    /// The runs of all literals.
     pub(crate) fn literal_runs(&self) -> LiteralRuns<'_> {
-        LiteralRuns {
-            data: self.data,
-            sequences: self.sequences.clone(),
-            next: Some((self.data.len(), self.tail)),
-        }
+        self.parts.runs(self.data, 0, self.parts.literals)
     }
 
-    /// Writes the literals as they are, from byte [`LITERALS`] of `out` on, and the header of their section before
-    /// them. Returns where the section starts and ends.
-    pub(crate) fn write_raw_literals(&self, out: &mut [u8]) -> Option<(usize, usize)> {
-        let end = LITERALS + self.literals;
-        let mut at = end;
-        let mut runs = self.literal_runs();
-        while let Some(run) = runs.next(out) {
-            let start = at.checked_sub(run.len())?;
-            out.get_mut(start..at)?.iter_mut().zip(run).for_each(|(to, byte)| *to = *byte);
-            at = start;
-        }
+    /// Writes the first `count` literals as they are, from byte [`LITERALS`] of `out` on, and the header of the
+    /// section of all of them before that. Returns where the section starts and these literals end.
+    pub(crate) fn write_raw_literals(&self, out: &mut [u8], count: usize) -> Option<(usize, usize)> {
+        let end = LITERALS + count;
+        self.parts.copy_literals(self.data, 0, count, out, end)?;
         Some((self.write_literals_header(out, LiteralsType::Raw)?, end))
     }
 
     /// Writes the header of a section of raw or RLE literals before byte [`LITERALS`]; returns where it starts.
     pub(crate) fn write_literals_header(&self, out: &mut [u8], kind: LiteralsType) -> Option<usize> {
-        let size = self.literals as u32;
+        let size = self.parts.literals as u32;
         let (len, header) = match size {
             0..=31 => (1, size << 3),
             32..=4095 => (2, size << 4 | 0b01 << 2),
@@ -118,16 +198,17 @@ impl Block<'_> {
         Some(start)
     }
 
-    /// Writes the header of the block before its content at `start..end`, if it is shorter than it was.
-    pub(crate) fn write_header(&self, out: &mut [u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    /// Writes the header of the block before its content of `size` bytes from `start` on, if it is shorter than it
+    /// was; returns where the header starts.
+    pub(crate) fn write_header(&self, out: &mut [u8], start: usize, size: usize) -> Option<usize> {
         // Blocks that save no more than their header would let the frame grow beyond any bound.
-        if end - start + if self.last { 1 } else { BLOCK_HEADER } > self.size {
+        if size + if self.last { 1 } else { BLOCK_HEADER } > self.size {
             return None;
         }
-        let header = frame::block_header(BlockType::Compressed, end - start, self.last);
+        let header = frame::block_header(BlockType::Compressed, size, self.last);
         let start = start - BLOCK_HEADER;
         *out.get_mut(start..)?.first_chunk_mut()? = header;
-        Some((start, end))
+        Some(start)
     }
 }
 
@@ -143,26 +224,48 @@ pub(crate) fn write_count(out: &mut [u8], at: usize, count: usize) -> Option<usi
     }
 }
 
+/// Whether an output buffer holds so many literals and these sequences, and `more` bytes between them.
+#[inline(always)]
+pub(crate) fn fits_at_once(literals: usize, sequences: &Sequences, more: usize) -> bool {
+    // Half a byte more for each sequence: the bit stream must not run into those that it is yet to code.
+    LITERALS + literals + more + sequences.count / 2 <= sequences.at
+}
+
 /// Raw literals, and sequences coded by the format's default tables: nothing to fit, nothing to describe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predefined;
 
 impl sealed::Coding for Predefined {
     const NEW: Self = Self;
-    const SEARCH: Search = Search { shortest: 6, delay: 12 };
-    const CODES_LITERALS: bool = false;
+    const SEARCH: Search = Search { shortest: 6, shortest_alone: 4, stride: 2, delay: 12, patience: 4096 };
     const GAP: usize = 24;
 
     fn start(&mut self) {}
 
-    fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<(usize, usize)> {
-        if block.sequences.count == 0 {
+    #[inline(always)]
+    fn fits(literals: usize, sequences: &Sequences, room: usize) -> bool {
+        fits_at_once(literals, sequences, Self::GAP + STORED_MAX) || {
+            // The stored sequences stay for later literals: so many bytes for the bit stream of each.
+            LITERALS + stage(room) + Self::GAP + STORED_MAX + 4 * sequences.count <= sequences.at
+        }
+    }
+
+    fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<Written> {
+        let parts = &block.parts;
+        if parts.sequences.count == 0 {
             return None;
         }
-        let (start, end) = block.write_raw_literals(out)?;
-        let modes = write_count(out, end, block.sequences.count)?;
+        let at_once = fits_at_once(parts.literals, &parts.sequences, Self::GAP - 1);
+        let front = if at_once { parts.literals } else { stage(out.len()) };
+        let (start, at) = block.write_raw_literals(out, front)?;
+        let modes = write_count(out, at, parts.sequences.count)?;
         *out.get_mut(modes)? = 0;
-        let end = sequences::encode(block.sequences.clone(), &PREDEFINED, out, modes + 1)?;
-        block.write_header(out, start, end)
+        let end = sequences::encode(parts.sequences.clone(), &PREDEFINED, out, modes + 1, !at_once)?;
+        let start = block.write_header(out, start, end - start + parts.literals - front)?;
+        if at_once {
+            return Some(Written { start, end, later: None });
+        }
+        let later = Later { parts: block.parts, done: front, section: (at, end) };
+        Some(Written { start, end: at, later: Some(later) })
     }
 }

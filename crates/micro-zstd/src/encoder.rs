@@ -1,7 +1,7 @@
 //! The levels with a window: *fast* and *entropy*.
 
 use crate::checksum::{Checksum, NoChecksum};
-use crate::coding::{Block, Coding, LITERALS};
+use crate::coding::{Block, Coding, LITERALS, Later, Parts, Written};
 use crate::finder::{Finder, Match};
 use crate::frame::{self, BLOCK_MAX, BlockType, CHECKSUM, HEADER_MAX};
 use crate::run::run_length;
@@ -38,8 +38,7 @@ where
     /// What was found for the next block.
     found: Option<Match>,
     out: [u8; OUT],
-    /// A stored block's content in the window, whose header is out: from `raw` to `start`.
-    raw: usize,
+    rest: Rest,
     coding: K,
     checksum: C,
 }
@@ -53,16 +52,22 @@ enum Stage {
     Checksum,
 }
 
+/// What is not out yet of the last block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    /// The content of a stored block, from here in the window to where the next block starts.
+    Content(usize),
+    /// Literals, and what follows them.
+    Literals(Later),
+}
+
 /// A run of this length at the start of a frame is worth a block of its own.
 const LONG_RUN: usize = 128;
 
-/// A block whose sequences are found.
+/// A block whose sequences are found, and where it ends in the window.
 struct Parsed {
-    sequences: Sequences,
-    literals: usize,
-    /// Literals behind the last sequence.
-    tail: usize,
-    /// Where the block ends in the window.
+    parts: Parts,
     end: usize,
 }
 
@@ -79,7 +84,7 @@ where
         assert!(OUT >= 128 && OUT <= 1 << 16, "an output buffer has 128 bytes to 64 KiB");
         WINDOW / 2
     };
-    /// Literals that a block without sequences has room for.
+    /// Literals and sequences that a block has room for, in bytes.
     const ROOM: usize = OUT - LITERALS - K::GAP - STORED_MAX;
 
     /// An encoder without an open frame, all of its bytes zero.
@@ -99,7 +104,7 @@ where
             repeats: Repeats::NEW,
             found: None,
             out: [0; OUT],
-            raw: 0,
+            rest: Rest::Nothing,
             coding: K::NEW,
             checksum: C::NEW,
         }
@@ -153,7 +158,6 @@ where
             front.copy_from_slice(back);
             self.finder.slide(count);
             self.start = kept;
-            self.raw = kept;
             self.end = kept;
         }
     }
@@ -177,28 +181,23 @@ where
         let mut anchor = self.start;
         let mut literals = 0;
         loop {
-            let found = self.found.take().unwrap_or_else(|| {
-                self.finder.find(K::SEARCH, data, anchor, self.repeats).unwrap_or(nothing)
-            });
+            let found = self
+                .found
+                .take()
+                .unwrap_or_else(|| self.finder.find::<K>(data, anchor, self.repeats).unwrap_or(nothing));
             let run = found.at - anchor;
-            // Half a byte more for each sequence: the bit stream must not run into those that it is yet to code.
-            let used = LITERALS + literals + K::GAP + STORED_MAX + sequences.count / 2;
-            if used + run > sequences.at {
-                let tail = match () {
-                    () if sequences.count > 0 => 0,
-                    () if K::CODES_LITERALS => Self::ROOM,
-                    () => run,
-                };
+            if !K::fits(literals + run, &sequences, OUT) {
+                let tail = if sequences.count > 0 { 0 } else { Self::ROOM.min(run) };
                 let end = anchor + tail;
                 self.found = (end < data.len()).then_some(found);
-                return Parsed { sequences, literals: literals + tail, tail, end };
+                return Parsed { parts: Parts { sequences, literals: literals + tail, tail }, end };
             }
             literals += run;
             if found.length == 0 {
-                return Parsed { sequences, literals, tail: run, end: data.len() };
+                return Parsed { parts: Parts { sequences, literals, tail: run }, end: data.len() };
             }
             sequences.push(&mut self.out, run, found.length, found.offset, &mut self.repeats);
-            self.finder.enter_match(K::SEARCH, data, &found);
+            self.finder.enter_match::<K>(data, &found);
             anchor = found.at + found.length;
         }
     }
@@ -209,15 +208,15 @@ where
             self.finder.clear();
         }
         let repeats = self.repeats;
-        let Parsed { sequences, literals, tail, mut end } = self.parse();
+        let Parsed { parts, mut end } = self.parse();
         let last = finishing && end == self.end;
         let data = self.window.get(..end).unwrap_or_default();
-        let block = Block { data, size: end - self.start, sequences, literals, tail, last };
-        if let Some((from, to)) = self.coding.write(block, &mut self.out) {
+        let block = Block { data, size: end - self.start, parts, last };
+        if let Some(Written { start, end: to, later }) = self.coding.write(block, &mut self.out) {
             self.start = end;
-            self.raw = end;
+            self.rest = later.map_or(Rest::Nothing, Rest::Literals);
             self.end_frame_if(last);
-            return self.output(from, to);
+            return self.output(start, to);
         }
         self.repeats = repeats;
         // What follows up to the next match would be stored as well.
@@ -225,7 +224,7 @@ where
         let last = finishing && end == self.end;
         self.found = self.found.filter(|_| end < self.end);
         let header = frame::block_header(BlockType::Raw, end - self.start, last);
-        self.raw = self.start;
+        self.rest = Rest::Content(self.start);
         self.start = end;
         self.end_frame_if(last);
         self.output_bytes(header)
@@ -237,10 +236,24 @@ where
         }
     }
 
-    /// The content of a stored block whose header is out.
-    fn stored(&mut self) -> Option<&[u8]> {
-        let from = core::mem::replace(&mut self.raw, self.start);
-        self.window.get(from..self.start).filter(|stored| !stored.is_empty())
+    /// The next piece of what is not out yet of the last block.
+    fn rest(&mut self) -> Option<&[u8]> {
+        match &mut self.rest {
+            Rest::Nothing => None,
+            Rest::Content(from) => {
+                let content = self.window.get(*from..self.start);
+                self.rest = Rest::Nothing;
+                content
+            }
+            Rest::Literals(later) => {
+                let data = self.window.get(..self.start)?;
+                let (from, to, is_last) = later.write(data, &mut self.out)?;
+                if is_last {
+                    self.rest = Rest::Nothing;
+                }
+                self.out.get(from..to)
+            }
+        }
     }
 }
 
@@ -267,7 +280,8 @@ where
         self.is_stale = true;
         self.content_size = content_size;
         self.run = 0;
-        (self.raw, self.start, self.end) = (0, 0, 0);
+        (self.start, self.end) = (0, 0);
+        self.rest = Rest::Nothing;
         self.repeats = Repeats::START;
         self.found = None;
         self.coding.start();
@@ -275,8 +289,8 @@ where
     }
 
     fn encode<'a>(&'a mut self, input: &'a [u8]) -> Encoded<'a> {
-        if self.raw < self.start {
-            return Encoded { taken: 0, output: self.stored().unwrap_or_default() };
+        if self.rest != Rest::Nothing {
+            return Encoded { taken: 0, output: self.rest().unwrap_or_default() };
         }
         if self.stage != Stage::Open {
             self.start(None);
@@ -315,8 +329,8 @@ where
     }
 
     fn finish(&mut self) -> Option<&[u8]> {
-        if self.raw < self.start {
-            return self.stored();
+        if self.rest != Rest::Nothing {
+            return self.rest();
         }
         match self.stage {
             Stage::Idle => None,

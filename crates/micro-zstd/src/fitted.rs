@@ -1,13 +1,13 @@
 //! The coding of the level *entropy*: Huffman codes for literals, and tables fitted to the sequences.
 
 use crate::bits::BitWriter;
-use crate::coding::{Block, Coding, LITERALS, LiteralsType, sealed, write_count};
+use crate::coding::{Block, Coding, LITERALS, LiteralsType, Written, fits_at_once, sealed, write_count};
 use crate::distribution::Distribution;
 use crate::finder::Search;
 use crate::fse::{self, ACCURACY_MAX, Table, Transform};
 use crate::huffman::{self, Counts};
 use crate::sequences::{
-    self, Codes, LITERALS_CODES, MATCH_CODES, OFFSET_CODES, PREDEFINED, Sequences, Tables,
+    self, Codes, LITERALS_CODES, MATCH_CODES, OFFSET_CODES, PREDEFINED, STORED_MAX, Sequences, Tables,
 };
 
 /// Huffman-coded literals, and for sequences whichever tables make the block smallest: those of the format, new
@@ -44,15 +44,19 @@ impl sealed::Coding for Fitted {
         match_length: Kind::NEW,
         offset: Kind::NEW,
     };
-    const SEARCH: Search = Search { shortest: 6, delay: 2 };
-    const CODES_LITERALS: bool = true;
+    const SEARCH: Search = Search { shortest: 6, shortest_alone: 6, stride: 1, delay: 2, patience: 32 };
     const GAP: usize = 80;
 
     fn start(&mut self) {
         self.forget();
     }
 
-    fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<(usize, usize)> {
+    #[inline(always)]
+    fn fits(literals: usize, sequences: &Sequences, _: usize) -> bool {
+        fits_at_once(literals, sequences, Self::GAP + STORED_MAX)
+    }
+
+    fn write(&mut self, block: Block<'_>, out: &mut [u8]) -> Option<Written> {
         let written = self.try_write(&block, out);
         if written.is_none() {
             self.forget();
@@ -70,22 +74,23 @@ impl Fitted {
         self.offset.is_known = false;
     }
 
-    fn try_write(&mut self, block: &Block<'_>, out: &mut [u8]) -> Option<(usize, usize)> {
+    fn try_write(&mut self, block: &Block<'_>, out: &mut [u8]) -> Option<Written> {
         let (start, end) = match self.write_literals(block, out) {
             Some((kind, start, end)) => {
                 self.has_huffman |= kind == LiteralsType::Compressed;
                 (start, end)
             }
-            None if block.sequences.count == 0 => return None,
-            None => block.write_raw_literals(out)?,
+            None if block.parts.sequences.count == 0 => return None,
+            None => block.write_raw_literals(out, block.parts.literals)?,
         };
         let end = self.write_sequences(block, out, end)?;
-        block.write_header(out, start, end)
+        let start = block.write_header(out, start, end - start)?;
+        Some(Written { start, end, later: None })
     }
 
     /// Writes the literals section if they can be shortened; returns its type, and where it starts and ends.
     fn write_literals(&mut self, block: &Block<'_>, out: &mut [u8]) -> Option<(LiteralsType, usize, usize)> {
-        let count = block.literals;
+        let count = block.parts.literals;
         if count < FEW_LITERALS {
             return None;
         }
@@ -149,13 +154,13 @@ impl Fitted {
 
     /// Writes four streams behind their sizes.
     fn write_streams(&self, block: &Block<'_>, out: &mut [u8], at: usize) -> Option<usize> {
-        let quarter = block.literals.div_ceil(4);
+        let quarter = block.parts.literals.div_ceil(4);
         let mut end = at + JUMP_TABLE;
         for stream in 0..4 {
             let start = end;
-            let last = ((stream + 1) * quarter).min(block.literals);
-            let skip = block.literals - last;
-            end = self.write_stream(block, out, skip, last - stream * quarter, start)?;
+            let from = stream * quarter;
+            let count = quarter.min(block.parts.literals - from);
+            end = self.write_stream(block, out, from, count, start)?;
             if stream < 3 {
                 let size = u16::try_from(end - start).ok()?;
                 *out.get_mut(at + 2 * stream..)?.first_chunk_mut()? = size.to_le_bytes();
@@ -164,27 +169,19 @@ impl Fitted {
         Some(end)
     }
 
-    /// Writes a stream of `count` literals, of which `skip` are behind in the block.
+    /// Writes a stream of `count` literals from number `from` on.
     fn write_stream(
         &self,
         block: &Block<'_>,
         out: &mut [u8],
-        mut skip: usize,
-        mut count: usize,
+        from: usize,
+        count: usize,
         at: usize,
     ) -> Option<usize> {
-        let limit = block.sequences.at;
+        let limit = block.parts.sequences.at;
         let mut writer = BitWriter::new(at);
-        let mut runs = block.literal_runs();
-        while count > 0 {
-            let run = runs.next(out)?;
-            let Some(end) = run.len().checked_sub(skip) else {
-                skip -= run.len();
-                continue;
-            };
-            skip = 0;
-            let run = run.get(end.saturating_sub(count)..end)?;
-            count -= run.len();
+        let mut runs = block.parts.runs(block.data, from, count);
+        while let Some(run) = runs.next(out) {
             writer = self.huffman.encode(run, writer, out.get_mut(..limit)?)?;
         }
         writer.finish(out.get_mut(..limit)?)
@@ -192,13 +189,13 @@ impl Fitted {
 
     /// Writes the sequences section from byte `at` on, and returns where it ends.
     fn write_sequences(&mut self, block: &Block<'_>, out: &mut [u8], at: usize) -> Option<usize> {
-        let modes = write_count(out, at, block.sequences.count)?;
-        if block.sequences.count == 0 {
+        let modes = write_count(out, at, block.parts.sequences.count)?;
+        if block.parts.sequences.count == 0 {
             return Some(modes);
         }
-        let counts = CodeCounts::of(block.sequences.clone(), out)?;
+        let counts = CodeCounts::of(block.parts.sequences.clone(), out)?;
         // Descriptions must not overwrite the sequences.
-        let front = out.get_mut(..block.sequences.at)?;
+        let front = out.get_mut(..block.parts.sequences.at)?;
         let at = modes + 1;
         let choose = Kind::choose;
         let (literals, at) = choose(&mut self.literals, PREDEFINED.literals, &counts.literals, front, at)?;
@@ -212,7 +209,7 @@ impl Fitted {
             match_length: table(&self.match_length, match_length, PREDEFINED.match_length),
             offset: table(&self.offset, offset, PREDEFINED.offset),
         };
-        sequences::encode(block.sequences.clone(), &tables, out, at)
+        sequences::encode(block.parts.sequences.clone(), &tables, out, at, false)
     }
 }
 

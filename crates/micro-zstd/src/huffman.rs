@@ -41,7 +41,7 @@ impl Codes {
     #[inline(never)]
     pub(crate) fn build(&mut self, counts: &mut Counts) -> bool {
         let mut order = [0_u8; SYMBOLS];
-        let present = sort(counts, &mut order);
+        let present = sort(counts, &mut order, &mut self.codes);
         let Some(order) = order.get(..present).filter(|_| present > 1) else { return false };
         // The counts in that order, for which the codes lend their room.
         for (code, symbol) in self.codes.iter_mut().zip(order) {
@@ -187,8 +187,8 @@ pub(crate) fn ideal_cost(counts: &Counts, total: u32) -> (u32, u32) {
     (cost >> 8, different)
 }
 
-/// Fills `order` with the bytes that occur, rarest first; returns how many there are.
-fn sort(counts: &Counts, order: &mut [u8; SYMBOLS]) -> usize {
+/// Fills `order` with the bytes that occur, rarest first; returns how many there are. Overwrites `scratch`.
+fn sort(counts: &Counts, order: &mut [u8; SYMBOLS], scratch: &mut [u16; SYMBOLS]) -> usize {
     const DIGITS: u32 = 6;
     const BUCKETS: usize = 1 << DIGITS;
     let mut present = 0;
@@ -198,12 +198,14 @@ fn sort(counts: &Counts, order: &mut [u8; SYMBOLS]) -> usize {
     }
     // By the low digit of the counts, then by the high one; what is beyond is just frequent.
     for digit in 0..2 {
-        let bucket = |symbol: u8| {
-            let count = usize::from(counts[usize::from(symbol)]).min(BUCKETS * BUCKETS - 1);
+        let bucket = |symbol: u16| {
+            let count = usize::from(counts[usize::from(symbol) & (SYMBOLS - 1)]).min(BUCKETS * BUCKETS - 1);
             count >> (digit * DIGITS) & (BUCKETS - 1)
         };
-        let before = *order;
-        let before = before.get(..present).unwrap_or_default();
+        for (to, symbol) in scratch.iter_mut().zip(&*order) {
+            *to = u16::from(*symbol);
+        }
+        let before = scratch.get(..present).unwrap_or_default();
         let mut places = [0_u16; BUCKETS];
         for symbol in before {
             places[bucket(*symbol)] += 1;
@@ -216,7 +218,7 @@ fn sort(counts: &Counts, order: &mut [u8; SYMBOLS]) -> usize {
         }
         for symbol in before {
             let place = &mut places[bucket(*symbol)];
-            order[usize::from(*place) & (SYMBOLS - 1)] = *symbol;
+            order[usize::from(*place) & (SYMBOLS - 1)] = *symbol as u8;
             *place += 1;
         }
     }

@@ -67,8 +67,8 @@ pub(crate) const STORED_MAX: usize = 8;
 const LONG: u32 = 0xFF;
 
 /// Sequences, stored from the end of a buffer down: first comes last, as the bit stream wants it.
-#[derive(Clone, Debug)]
-pub(crate) struct Sequences {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequences {
     pub(crate) count: usize,
     /// Where the sequence stands that was stored last.
     pub(crate) at: usize,
@@ -235,18 +235,20 @@ const OFFSET_DEFAULT: [i8; 29] =
     [1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1];
 
 /// The bit stream of stored sequences. It is written from byte `at` of `buffer` on and may run into those that are
-/// taken already; returns where it ends, or `None` where it would run into one that is not.
+/// taken already, unless they are to be kept; returns where it ends, or `None` where it would run further.
 pub(crate) fn encode(
     mut sequences: Sequences,
     tables: &Tables,
     buffer: &mut [u8],
     at: usize,
+    keep: bool,
 ) -> Option<usize> {
+    let first = sequences.at;
     let mut writer = BitWriter::new(at);
     let mut states = None;
     while let Some(sequence) = sequences.pop(buffer) {
         let codes = Codes::of(&sequence);
-        let written = buffer.get_mut(..sequences.at)?;
+        let written = buffer.get_mut(..if keep { first } else { sequences.at })?;
         let (mut literals, mut match_length, mut offset) = match states {
             None => (
                 tables.literals.first(codes.literals),
@@ -281,10 +283,11 @@ pub(crate) fn encode(
     match_length.finish(tables.match_length, &mut writer);
     offset.finish(tables.offset, &mut writer);
     literals.finish(tables.literals, &mut writer);
-    if !writer.flush(buffer) {
+    let written = buffer.get_mut(..if keep { first } else { sequences.at })?;
+    if !writer.flush(written) {
         return None;
     }
-    writer.finish(buffer)
+    writer.finish(written)
 }
 
 #[inline(always)]
