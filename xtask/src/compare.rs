@@ -85,10 +85,9 @@ fn on_the_board(toolchain: &Toolchain, profile: Profile, inputs: &[Input]) -> Re
             check(program, input, &run.output)?;
             ram = ram.max(run.figure("ram")?);
             stack = stack.max(run.figure("stack")?);
-            let bytes = input.bytes.len() as f64;
             let output: usize = run.output.iter().map(Vec::len).sum();
-            let instructions = run.figure("instructions")? as f64 / bytes;
-            cells += &format!(" {instructions:.2} ({:.2}) |", bytes / output as f64);
+            let instructions = run.figure("instructions")? as f64 / input.bytes.len() as f64;
+            cells += &format!(" {instructions:.2} ({}) |", ratio(input, output));
         }
         println!("| {program} | {flash} | {ram} | {stack} |{cells}");
     }
@@ -178,18 +177,24 @@ fn frames<E: FrameEncoder>(encoder: &mut E, input: &Input) -> Vec<Vec<u8>> {
     input.bytes.chunks(input.block).map(frame).collect()
 }
 
+/// The ratio in four digits, which tell apart those close to 1.
+fn ratio(input: &Input, output: usize) -> String {
+    let ratio = input.bytes.len() as f64 / output as f64;
+    let digits = if ratio < 1.0 { 4 } else { 3 - ratio.log10() as usize };
+    format!("{ratio:.digits$}")
+}
+
 /// The table of ratios, of all inputs and the C library too.
 fn on_the_host(inputs: &[Input]) -> Result<()> {
     println!("\nRatios\n");
     print!("| compressor |");
     inputs.iter().for_each(|input| print!(" {} |", input.name));
     println!("\n|---|{}", "---:|".repeat(inputs.len()));
-    let ratio = |input: &Input, output: usize| format!(" {:.2} |", input.bytes.len() as f64 / output as f64);
     for level in PROGRAMS {
         let mut cells = String::new();
         for input in inputs {
             let Some(frames) = on_host(level, input) else { continue };
-            cells += &ratio(input, frames.iter().map(Vec::len).sum());
+            cells += &format!(" {} |", ratio(input, frames.iter().map(Vec::len).sum()));
         }
         if !cells.is_empty() {
             println!("| {level} |{cells}");
@@ -198,7 +203,7 @@ fn on_the_host(inputs: &[Input]) -> Result<()> {
     for level in C_LEVELS {
         let mut cells = String::new();
         for input in inputs {
-            cells += &ratio(input, by_c(level, input)?);
+            cells += &format!(" {} |", ratio(input, by_c(level, input)?));
         }
         println!("| C zstd, level {level}, windowLog {C_WINDOW_LOG} |{cells}");
     }
