@@ -72,6 +72,8 @@ fn info_shows_every_trace() {
         let line = info.lines().find(|line| line.trim_start().starts_with(bit)).unwrap();
         assert_eq!(line.matches('▒').count(), 64, "{line}");
     }
+    let words = text(&["info"], "string_variable_array.izs");
+    assert!(words.contains("\"hello\" \"\" \"naïve café\" "), "{words}");
     let info: Value = serde_json::from_str(&text(&["info", "--json"], "group_capture_multi.izs")).unwrap();
     assert_eq!(info["format"], "izs");
     assert_eq!(info["schema"]["children"][0]["name"], "logic");

@@ -22,6 +22,9 @@ const BUDGET: u64 = 72 << 20;
 /// Decoded bytes of a file of which all can be read.
 const SMALL: u64 = 64 << 20;
 
+/// Texts of an array of characters that are shown.
+const TEXTS: u64 = 4;
+
 /// What a sketch may cost when an equal part is not even this: enough for a few samples.
 const LEAST: u64 = 2 << 20;
 
@@ -175,7 +178,7 @@ impl Printer<'_> {
         }
         let compress = printable(&descriptor.compress.to_string());
         match self.stored_bytes(id) {
-            Ok(Some(stored)) if stored > 0 => {
+            Ok(Some(stored)) if stored > 0 && descriptor.end > 0 => {
                 let decoded = descriptor.end as f64 * f64::from(descriptor.element.size());
                 facts.push(format!("{compress} {}x", human::short(round(decoded / stored as f64))));
             }
@@ -209,14 +212,46 @@ impl Printer<'_> {
         if self.fits { self.left } else { (self.left / traces).max(LEAST.min(self.left)) }
     }
 
+    /// The first texts of an array of characters; other arrays have only ends of their own.
+    fn texts(&mut self, id: EntityId, end: u64, depth: usize) -> anyhow::Result<()> {
+        let schema = self.file.schema();
+        let text = schema[id].children().first().filter(|&&child| *schema[child].kind() == Kind::Character);
+        // What is decoded for it: a block of the ends, and one of the characters.
+        let blocks = [Some(id), text.copied()].into_iter().flatten().filter_map(|id| schema[id].data());
+        let descriptors = blocks.filter_map(|data| schema[data].descriptor().ok());
+        let cost = descriptors.map(|of| of.block.min(of.end).saturating_mul(of.element.size().into()));
+        let Some(left) = self.left.checked_sub(cost.fold(0, u64::saturating_add)) else { return Ok(()) };
+        if text.is_none() {
+            return Ok(());
+        }
+        self.left = left;
+        let indent = "  ".repeat(depth);
+        match self.file.values(id, 0..end.min(TEXTS)) {
+            Ok(values) => {
+                let texts: Vec<String> = values.iter().filter_map(Value::as_str).map(quoted).collect();
+                let more = if end > TEXTS { " …" } else { "" };
+                self.line(&indent, &format!("{}{more}", texts.join(" ")))
+            }
+            Err(error) => {
+                self.outcome = Outcome::Failed;
+                Ok(writeln!(self.out, "{indent}{}", printable(&error.to_string()))?)
+            }
+        }
+    }
+
     /// One line for each field. What cannot be read is said, and does not stop the rest.
     fn sketch(&mut self, id: EntityId, data: StreamId, depth: usize) -> anyhow::Result<()> {
         let schema = self.file.schema();
         let indent = "  ".repeat(depth);
         let share = self.share();
         let Ok(descriptor) = schema[data].descriptor() else { return Ok(()) };
-        if descriptor.end == 0 || *schema[id].kind() == Kind::Null {
-            return Ok(());
+        match schema[id].kind() {
+            Kind::Null => return Ok(()),
+            _ if descriptor.end == 0 => return Ok(()),
+            Kind::VariableArray => return self.texts(id, descriptor.end, depth),
+            // It is shown as the texts that it holds.
+            Kind::Character if schema[id].parent().is_some() => return Ok(()),
+            _ => {}
         }
         let width = descriptor.end.min(WIDTH) as usize;
         let overview = match self.file.overview(id, 0..descriptor.end, width, share) {
@@ -274,12 +309,16 @@ fn round(ratio: f64) -> f64 {
 fn attributes(attributes: &Object) -> String {
     let shown = attributes.iter().filter(|(name, _)| *name != "time:rate").take(8).map(|(name, value)| {
         let text = match value {
-            Value::String(text) => format!("\"{}\"", cut(text)),
+            Value::String(text) => quoted(text),
             other => cut(&other.to_string()),
         };
         format!("{}={text}", printable(name))
     });
     shown.collect::<Vec<_>>().join("  ")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", cut(text))
 }
 
 /// At most 48 characters.
