@@ -1,6 +1,8 @@
 //! The command line.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -8,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "tripoint", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Master key of an encrypted TsFile, 16 bytes
+    /// Master key of an encrypted TsFile, 16 bytes; where others may see it, better in the variable TRIPOINT_KEY
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) key: Option<String>,
     #[command(subcommand)]
@@ -103,7 +105,7 @@ pub(crate) struct View {
 }
 
 /// Which rows of a TsFile.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct RowArgs {
     /// Device of a TsFile: a path (root.plant.d1), or table/tag1/tag2; all of them by default
     #[arg(long)]
@@ -130,19 +132,27 @@ pub(crate) struct TimeSpan {
     pub(crate) end: Option<i64>,
 }
 
-impl std::str::FromStr for TimeSpan {
+impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (start, end) = text.split_once("..").ok_or("expected A..B, such as 0..1000")?;
-        let number = |text: &str| match text {
-            "" => Ok(None),
-            _ => text.replace('_', "").parse().map(Some).map_err(|error| format!("{text:?}: {error}")),
-        };
-        match (number(start)?, number(end)?) {
-            (Some(start), Some(end)) if end < start => Err(format!("it ends at {end}, before it starts")),
-            (start, end) => Ok(Self { start, end }),
-        }
+        open_range(text).map(|(start, end)| Self { start, end })
+    }
+}
+
+/// `A..B`, where either may be missing.
+fn open_range<T>(text: &str) -> Result<(Option<T>, Option<T>), String>
+where
+    T: FromStr<Err: fmt::Display> + PartialOrd + fmt::Display,
+{
+    let (start, end) = text.split_once("..").ok_or("expected A..B, such as 0..1000")?;
+    let number = |text: &str| match text {
+        "" => Ok(None),
+        _ => text.replace('_', "").parse().map(Some).map_err(|error| format!("{text:?}: {error}")),
+    };
+    match (number(start)?, number(end)?) {
+        (Some(start), Some(end)) if end < start => Err(format!("it ends at {end}, before it starts")),
+        range => Ok(range),
     }
 }
 
@@ -202,22 +212,12 @@ impl Span {
     }
 }
 
-impl std::str::FromStr for Span {
+impl FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (start, end) = text.split_once("..").ok_or("expected A..B, such as 0..1000")?;
-        let number = |text: &str| -> Result<Option<u64>, String> {
-            match text {
-                "" => Ok(None),
-                _ => text.replace('_', "").parse().map(Some).map_err(|error| format!("{text:?}: {error}")),
-            }
-        };
-        let span = Self { start: number(start)?.unwrap_or(0), end: number(end)? };
-        match span.end {
-            Some(end) if end < span.start => Err(format!("it ends at {end}, before it starts")),
-            _ => Ok(span),
-        }
+        let (start, end) = open_range(text)?;
+        Ok(Self { start: start.unwrap_or(0), end })
     }
 }
 

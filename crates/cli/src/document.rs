@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
+use core_codec::Severity;
 use core_codec::izs::raw;
 use std_io::{Access, Input};
 
-use crate::args::{CatFormat, Span, TimeSpan, View};
-use crate::output::Row;
+use crate::args::{CatFormat, RowArgs, Span, View};
+use crate::output::{Row, row};
 use crate::{izs, stards, tsfile};
 
 /// How an operation went, beyond errors.
@@ -92,15 +93,15 @@ pub(crate) trait Document {
     /// of its hash, and makes the outcome [`Outcome::Failed`].
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome>;
 
-    /// Emits one row for each thing that is wrong (`severity` "error", which makes the outcome
-    /// [`Outcome::Failed`]) or odd ("warning"), with a `message`.
+    /// Emits one row, made by [`finding`], for each thing that is wrong or odd.
     ///
     /// With `summaries`, those of an `.izs` file are computed again.
-    fn verify(
-        &self,
-        summaries: bool,
-        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Outcome>;
+    fn verify(&self, summaries: bool, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()>;
+}
+
+/// A row of `verify`: what is wrong or odd about an item, or about the file.
+pub(crate) fn finding(severity: Severity, item: Option<&str>, message: String) -> Row {
+    row([("severity", severity.name().into()), ("item", item.into()), ("message", message.into())])
 }
 
 /// What `cat` is to print.
@@ -109,20 +110,17 @@ pub(crate) struct CatRequest<'a> {
     pub(crate) item: Option<&'a str>,
     pub(crate) range: &'a Span,
     pub(crate) slice: Option<&'a str>,
-    pub(crate) device: Option<&'a str>,
-    pub(crate) table: Option<&'a str>,
-    pub(crate) columns: Option<&'a str>,
-    pub(crate) time: Option<&'a TimeSpan>,
-    pub(crate) tags: &'a [String],
+    pub(crate) rows: &'a RowArgs,
     pub(crate) format: CatFormat,
 }
 
 impl CatRequest<'_> {
     /// For formats without devices.
     pub(crate) fn refuse_rows(&self) -> anyhow::Result<()> {
-        let named = [self.device, self.table, self.columns].iter().any(Option::is_some);
-        let refused = named || self.time.is_some() || !self.tags.is_empty();
-        expect_usage(!refused, "--device, --table, --columns, --time and --tag are for TsFiles")
+        expect_usage(
+            *self.rows == RowArgs::default(),
+            "--device, --table, --columns, --time and --tag are for TsFiles",
+        )
     }
 
     /// For formats without dimensions.
@@ -175,12 +173,15 @@ impl Format {
 
 /// Opens a file of any of the formats, by its path or URL.
 ///
-/// `key` is the master key of an encrypted one.
+/// `key` is the master key of an encrypted TsFile; without one, it is that of the variable `TRIPOINT_KEY`.
 pub(crate) fn open(path: &Path, key: Option<&str>, view: View) -> anyhow::Result<Box<dyn Document>> {
     let input = input(path)?;
     let format = Format::detect(&input)?;
     expect_usage(!view.scan || format == Format::TsFile, "--scan is for TsFiles")?;
     expect_usage(!view.inherit || format == Format::Stards, "--inherit is for StarDS files")?;
+    expect_usage(key.is_none() || format == Format::TsFile, "--key is for TsFiles")?;
+    let variable = std::env::var("TRIPOINT_KEY").ok();
+    let key = key.or(variable.as_deref());
     match format {
         Format::TsFile if view.scan => Ok(Box::new(tsfile::Document::scan(input, key)?)),
         Format::Izs => Ok(Box::new(izs::Document::open(input)?)),

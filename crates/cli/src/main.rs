@@ -32,8 +32,15 @@ fn main() -> ExitCode {
             }
             outcome.into()
         }
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(error) = output::stdout_error(&error) {
+                // Whoever read our output has seen enough.
+                if error.kind() == io::ErrorKind::BrokenPipe {
+                    return ExitCode::SUCCESS;
+                }
+                output::complain(&error.to_string());
+                return Outcome::Failed.into();
+            }
             output::complain(&format!("{}: {error:#}", path.display()));
             if error.is::<WrongUsage>() { ExitCode::from(2) } else { Outcome::Failed.into() }
         }
@@ -62,17 +69,8 @@ fn print(command: &Command, document: &dyn Document) -> anyhow::Result<Outcome> 
         Command::Info { .. } => document.info(out),
         Command::Ls { json, .. } => list(document, *json, out),
         Command::Cat { item, range, slice, rows, format, .. } => {
-            let request = CatRequest {
-                item: item.as_deref(),
-                range,
-                slice: slice.as_deref(),
-                device: rows.device.as_deref(),
-                table: rows.table.as_deref(),
-                columns: rows.columns.as_deref(),
-                time: rows.time.as_ref(),
-                tags: &rows.tags,
-                format: *format,
-            };
+            let request =
+                CatRequest { item: item.as_deref(), range, slice: slice.as_deref(), rows, format: *format };
             document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),
@@ -113,29 +111,26 @@ fn verify(
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
     let (mut errors, mut warnings) = (0, 0);
-    let outcome = document.verify(summaries, &mut |row| {
+    document.verify(summaries, &mut |row| {
         let text = |name| row.get(name).map(output::plain).unwrap_or_default();
         let severity = text("severity");
         *if severity == "error" { &mut errors } else { &mut warnings } += 1;
         if json {
             output::json_line(out, &row)
         } else {
-            Ok(writeln!(out, "{severity}: {}", text("message"))?)
+            let (item, message) = (text("item"), text("message"));
+            // Most messages say what they are about.
+            let about = if message.contains(&item) { String::new() } else { item + ": " };
+            Ok(writeln!(out, "{severity}: {about}{message}")?)
         }
     })?;
     // The verdict comes last, also where both streams end in one terminal.
     out.flush()?;
-    let verdict = match outcome {
-        Outcome::Done => "all of it can be read",
-        _ => "not valid",
+    let (outcome, verdict) = match errors {
+        0 => (Outcome::Done, "all of it can be read"),
+        _ => (Outcome::Failed, "not valid"),
     };
     let counts = format!("{}, {}", human::counted(errors, "error"), human::counted(warnings, "warning"));
     output::complain(&format!("{}: {verdict} ({counts})", file.display()));
     Ok(outcome)
-}
-
-/// Whoever read our output has seen enough.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    kinds.into_iter().any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

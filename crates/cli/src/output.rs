@@ -1,5 +1,6 @@
 //! Printing: buffered stdout, tables, JSON lines.
 
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use serde_json::{Map, Value};
@@ -17,10 +18,49 @@ pub(crate) fn row<const N: usize>(members: [(&str, Value); N]) -> Row {
 pub(crate) fn to_stdout<T>(print: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let stdout = io::stdout().lock();
     let is_terminal = stdout.is_terminal();
-    let mut out = BufWriter::with_capacity(1 << 16, stdout);
+    let mut out = BufWriter::with_capacity(1 << 16, Stdout(stdout));
     let result = if is_terminal { print(&mut Screen(&mut out)) } else { print(&mut out) };
-    out.flush()?;
-    result
+    let flushed = out.flush();
+    let value = result?;
+    flushed?;
+    Ok(value)
+}
+
+/// Stdout, whose errors can be told from those of the file.
+struct Stdout<W>(W);
+
+/// Why stdout cannot be written to.
+#[derive(Debug)]
+struct StdoutError(io::Error);
+
+impl std::error::Error for StdoutError {}
+
+impl fmt::Display for StdoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stdout: {}", self.0)
+    }
+}
+
+impl StdoutError {
+    fn of(error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), Self(error))
+    }
+}
+
+impl<W: Write> Write for Stdout<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(StdoutError::of)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(StdoutError::of)
+    }
+}
+
+/// What is wrong with stdout, if that is why there is an error.
+pub(crate) fn stdout_error(error: &anyhow::Error) -> Option<&io::Error> {
+    let mut errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    errors.find(|error| error.get_ref().and_then(|inner| inner.downcast_ref::<StdoutError>()).is_some())
 }
 
 /// A terminal, which text from a file must not steer. Elsewhere values are written as they are.
@@ -46,6 +86,21 @@ impl<W: Write> Write for Screen<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// A float as text: the shortest digits that give it back, with an exponent where they would be many.
+pub(crate) fn float_text(value: impl fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
+/// A double as JSON. What JSON cannot hold (NaN, infinities) becomes a string, so that it is not taken for null.
+pub(crate) fn double_json(value: f64) -> Value {
+    if value.is_finite() { value.into() } else { float_text(value).into() }
+}
+
+/// A single as JSON, with its own shortest digits, not those of the double that equals it.
+pub(crate) fn single_json(value: f32) -> Value {
+    double_json(float_text(value).parse().unwrap_or(value.into()))
 }
 
 /// What a column is called beside others of these names.
@@ -138,6 +193,14 @@ pub(crate) fn printable(text: &str) -> String {
         if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
+}
+
+/// The first 48 characters of a text, as they are shown.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(48) {
+        Some((end, _)) => printable(&text[..end]) + "…",
+        None => printable(text),
+    }
 }
 
 /// Characters of a message that are shown: a file can hold a name of many megabytes.

@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs").join(name)
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Exit code, stdout, stderr.
@@ -50,11 +55,36 @@ fn cat_prints_text_arrays_and_records() {
     assert_eq!(complex, "index,re,im\n1,0.99875027,0.04997917\n");
 }
 
-/// Raw bytes are those that `digest` hashes.
 #[test]
-fn raw_bytes_of_a_stream_have_its_length() {
+fn raw_bytes_of_a_stream_are_those_that_digest_hashes() {
     let (code, bytes, _) = run(&["cat", "--format", "raw"], "bitstruct_overlap_gap.izs");
     assert_eq!((code, bytes.len()), (0, 300 * 8));
+    let line: Value = serde_json::from_str(&text(&["digest"], "bitstruct_overlap_gap.izs")).unwrap();
+    assert_eq!(line["sha256"], sha256(&bytes));
+}
+
+/// Not an exit code of 0, and not a word about the file that is read.
+#[cfg(target_os = "linux")]
+#[test]
+fn errors_of_stdout_are_not_those_of_the_file() {
+    let said = |name: &str, stdout: Stdio| {
+        let mut tripoint = Command::new(env!("CARGO_BIN_EXE_tripoint"));
+        let output =
+            tripoint.arg("cat").arg(file(name)).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let closed = || Stdio::from(std::io::pipe().unwrap().1);
+    let (code, text) = said("enum3_u8.izs", full());
+    assert_eq!((code, &*text), (1, "tripoint: stdout: No space left on device (os error 28)\n"));
+    assert_eq!(said("enum3_u8.izs", closed()), (0, String::new()));
+    // What has gone wrong before says so, though nothing can be written any more.
+    for stdout in [full(), closed()] {
+        let (code, text) = said("bad/09_middle_block_short.izs", stdout);
+        assert_eq!(code, 1, "{text}");
+        assert!(text.contains("expected 4096, found 1000"), "{text}");
+    }
 }
 
 #[test]

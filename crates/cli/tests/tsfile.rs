@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use sha2::{Digest, Sha256};
+
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
@@ -13,6 +15,10 @@ fn testdata(name: &str) -> PathBuf {
 fn tripoint(args: &[&str], file: &Path) -> Output {
     let (command, rest) = args.split_first().unwrap();
     Command::new(env!("CARGO_BIN_EXE_tripoint")).arg(command).arg(file).args(rest).output().unwrap()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn stdout(args: &[&str], file: &str) -> String {
@@ -129,6 +135,19 @@ fn an_encrypted_file_says_so() {
     let output = tripoint(&["digest", "--key", "0123456789abcdef"], &path);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not that of the file"));
+    let by_variable = Command::new(env!("CARGO_BIN_EXE_tripoint"))
+        .args(["digest", path.to_str().unwrap()])
+        .env("TRIPOINT_KEY", KEY[1])
+        .output()
+        .unwrap();
+    assert_eq!(by_variable.stdout, tripoint(&["digest", KEY[0], KEY[1]], &path).stdout);
+    assert!(by_variable.status.success());
+    for (args, path) in [
+        (&["digest", "--key", "short"][..], path),
+        (&["digest", KEY[0], KEY[1]], testdata("izs/enum3_u8.izs")),
+    ] {
+        assert_eq!(tripoint(args, &path).status.code(), Some(2), "{args:?}");
+    }
 }
 
 #[test]
@@ -156,9 +175,10 @@ fn rows_as_json_and_bytes() {
             assert!(row["time"].is_i64(), "{name}: {line}");
         }
     }
-    let output =
-        tripoint(&["cat", "root.sg.d1.s1", "--format", "raw"], &testdata("tsfile/tree_single_point.tsfile"));
-    assert!(output.status.success() && !output.stdout.is_empty());
+    let file = testdata("tsfile/tree_single_point.tsfile");
+    let raw = tripoint(&["cat", "root.sg.d1.s1", "--format", "raw"], &file).stdout;
+    let digest = lines(&tripoint(&["digest"], &file).stdout).remove(0);
+    assert_eq!(digest["values_sha256"], sha256(&raw));
 }
 
 /// A file with some of its bytes replaced.
@@ -193,7 +213,7 @@ fn a_damaged_device_hides_no_other() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().count(), lines, "{args:?}: {text}");
-        assert_eq!(text.matches("chunk metadata of").count(), 1, "{args:?}: {text}");
+        assert_eq!(text.matches("chunk metadata at").count(), 1, "{args:?}: {text}");
     }
 }
 

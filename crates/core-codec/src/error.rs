@@ -5,6 +5,26 @@ use core::fmt;
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 
+/// How bad something is that a verification of a file finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Allowed or harmless, but not what a careful writer leaves behind; another reader may trip over it.
+    Warning,
+    /// Breaks a rule of the format, or cannot be read.
+    Error,
+}
+
+impl Severity {
+    /// `warning` or `error`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -174,6 +194,13 @@ impl Error {
         self.structure
     }
 
+    /// The stream, array, column or block that it belongs to, where it has a name.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn item_name(&self) -> Option<&str> {
+        self.item.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// The absolute byte offset in the file, where one is known.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
@@ -185,7 +212,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.structure)?;
         #[cfg(feature = "alloc")]
-        if let Some(item) = &self.item {
+        if let Some(item) = self.item_name() {
             write!(f, " of {item}")?;
         }
         if let Some(offset) = self.offset {

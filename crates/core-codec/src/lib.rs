@@ -63,5 +63,5 @@ pub mod stards;
 pub mod tsfile;
 pub mod wire;
 
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, Severity};
 pub use limits::Limits;

@@ -8,10 +8,9 @@ use std::path::Path;
 
 use core_codec::source::{Poll, Source, Stop, check_range, complete};
 use core_codec::stards::{
-    BASE_LAYER, Compression, DataType, Dataset, Draft, FIRST_READ, Layer, Selection, Severity, Slice,
-    Storage, Tensor,
+    BASE_LAYER, Compression, DataType, Dataset, Draft, FIRST_READ, Layer, Selection, Slice, Storage, Tensor,
 };
-use core_codec::{Error, ErrorKind, Limits};
+use core_codec::{Error, ErrorKind, Limits, Severity};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -2,8 +2,8 @@
 //! found out. Then each oddity that `verify` warns of.
 
 use core_codec::source::complete;
-use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, Severity, hash};
-use core_codec::{Error, ErrorKind, Limits};
+use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, hash};
+use core_codec::{Error, ErrorKind, Limits, Severity};
 
 /// Two arrays, one of them in a layer, and one metadata key.
 fn sample() -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// Why a file could not be read.
+/// Why a file could not be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

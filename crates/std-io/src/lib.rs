@@ -24,6 +24,7 @@ mod segments;
 mod stards;
 pub mod tsfile;
 
+pub use core_codec::Severity;
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
@@ -31,7 +32,7 @@ pub use http::HttpOptions;
 pub use input::{Access, Input};
 pub use izs::{
     AppendedFile, Basis, Budget, Event, Extent, Finding, IzsAppend, IzsFile, IzsStream, IzsWriter, Overview,
-    Severity, Trace, WriteOptions, numbers,
+    Trace, WriteOptions, numbers,
 };
 pub use output::OutputFile;
 pub use stards::{StardsArray, StardsFile, StardsWriter};

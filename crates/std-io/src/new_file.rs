@@ -39,14 +39,18 @@ const PIECE: usize = 2 << 20;
 const RESERVE: u64 = 64 << 20;
 
 impl NewFile {
-    /// Starts a file that becomes `path`. A symbolic link is followed; the permissions of a file that is there are
-    /// kept.
+    /// Starts a file that becomes `path`. A symbolic link to a file is followed; the permissions of a file that
+    /// is there are kept.
     ///
     /// # Errors
     /// When no file can be made in that folder.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let existing = fs::canonicalize(path).ok();
-        let path = existing.clone().unwrap_or_else(|| path.to_owned());
+        let metadata = existing.as_ref().map(fs::metadata).transpose()?;
+        if metadata.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "is not a regular file"));
+        }
+        let path = existing.unwrap_or_else(|| path.to_owned());
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -56,11 +60,7 @@ impl NewFile {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder.tempfile_in(folder)?;
-        if let Some(existing) = existing {
-            let metadata = fs::metadata(existing)?;
-            if !metadata.is_file() {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "is not a regular file"));
-            }
+        if let Some(metadata) = metadata {
             temporary.as_file().set_permissions(metadata.permissions())?;
         }
         Ok(Self { temporary, path, waiting: Vec::new(), at: 0, reserved: 0 })
@@ -221,5 +221,12 @@ mod tests {
         new.persist(Durability::Synced).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_no_place_for_a_file() {
+        let error = NewFile::create(Path::new("/dev/null")).unwrap_err();
+        assert_eq!(error.to_string(), "is not a regular file");
     }
 }

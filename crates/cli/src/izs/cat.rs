@@ -122,8 +122,8 @@ fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyho
             FieldValue::Bit(bit) => write!(out, ",{}", u8::from(bit))?,
             FieldValue::Unsigned(value) => write!(out, ",{value}")?,
             FieldValue::Signed(value) => write!(out, ",{value}")?,
-            FieldValue::Single(value) => write!(out, ",{value}")?,
-            FieldValue::Double(value) => write!(out, ",{value}")?,
+            FieldValue::Single(value) => write!(out, ",{}", output::float_text(value))?,
+            FieldValue::Double(value) => write!(out, ",{}", output::float_text(value))?,
             FieldValue::Name(name) => write!(out, ",{}", output::csv_field(name))?,
         }
     }
@@ -147,16 +147,14 @@ fn ndjson(
     output::json_line(out, &line)
 }
 
-/// Floats that JSON cannot hold (NaN, infinities) become null.
 fn json(value: FieldValue) -> serde_json::Value {
     match value {
         FieldValue::Null => serde_json::Value::Null,
         FieldValue::Bit(bit) => u8::from(bit).into(),
         FieldValue::Unsigned(value) => value.into(),
         FieldValue::Signed(value) => value.into(),
-        // The shortest digits of the single, not those of the double that equals it.
-        FieldValue::Single(value) => value.to_string().parse::<f64>().ok().into(),
-        FieldValue::Double(value) => value.into(),
+        FieldValue::Single(value) => output::single_json(value),
+        FieldValue::Double(value) => output::double_json(value),
         FieldValue::Name(name) => name.into(),
     }
 }
@@ -230,11 +228,11 @@ fn print_rows(
             match value {
                 Value::Object(members) if !places.is_empty() => {
                     for (name, value) in members.iter() {
-                        line.insert(name.to_owned(), serde_json::to_value(value)?);
+                        line.insert(name.to_owned(), nested_json(value)?);
                     }
                 }
                 value => {
-                    line.insert("value".into(), serde_json::to_value(value)?);
+                    line.insert("value".into(), nested_json(value)?);
                 }
             }
             output::json_line(out, &line)?;
@@ -245,21 +243,35 @@ fn print_rows(
             Value::Object(members) if !places.is_empty() => {
                 let cells: Vec<_> = members.iter().map(|(_, value)| value).collect();
                 for &place in places {
-                    write!(out, ",{}", cells.get(place).map_or_else(String::new, |value| csv_value(value)))?;
+                    let cell = cells.get(place).map(|value| csv_value(value)).transpose()?;
+                    write!(out, ",{}", cell.unwrap_or_default())?;
                 }
             }
-            value => write!(out, ",{}", csv_value(value))?,
+            value => write!(out, ",{}", csv_value(value)?)?,
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn csv_value(value: &Value) -> String {
-    match value {
+fn csv_value(value: &Value) -> anyhow::Result<String> {
+    Ok(match value {
         Value::Null => String::new(),
         Value::String(text) => output::csv_field(text),
-        Value::Float(number) => number.to_string(),
-        other => output::csv_field(&other.to_string()),
-    }
+        Value::Float(number) => output::float_text(number),
+        other => output::csv_field(&nested_json(other)?.to_string()),
+    })
+}
+
+/// A value of a row, with its floats as everywhere.
+fn nested_json(value: &Value) -> anyhow::Result<serde_json::Value> {
+    Ok(match value {
+        Value::Float(number) => output::double_json(*number),
+        Value::Array(values) => values.iter().map(nested_json).collect::<Result<_, _>>()?,
+        Value::Object(members) => {
+            let member = |(name, value): (&str, &Value)| Ok((name.to_owned(), nested_json(value)?));
+            serde_json::Value::Object(members.iter().map(member).collect::<anyhow::Result<_>>()?)
+        }
+        plain => serde_json::to_value(plain)?,
+    })
 }

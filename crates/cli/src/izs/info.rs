@@ -9,7 +9,7 @@ use std_io::{Basis, IzsFile, Trace};
 use crate::document::Outcome;
 use crate::human;
 use crate::izs::items;
-use crate::output::{self, Row, printable, row};
+use crate::output::{self, Row, cut, printable, row};
 use crate::sparkline;
 
 /// Columns of a sketch.
@@ -319,12 +319,4 @@ fn attributes(attributes: &Object) -> String {
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", cut(text))
-}
-
-/// At most 48 characters.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(48) {
-        Some((end, _)) => printable(&text[..end]) + "…",
-        None => printable(text),
-    }
 }

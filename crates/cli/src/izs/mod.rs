@@ -8,10 +8,10 @@ mod items;
 use std::io::Write;
 
 use core_codec::Limits;
-use std_io::{Input, IzsFile, Severity};
+use std_io::{Input, IzsFile};
 
 use crate::document::{self, CatRequest, Outcome};
-use crate::output::{Row, row};
+use crate::output::Row;
 
 /// An open `.izs` file.
 pub(crate) struct Document(IzsFile);
@@ -46,30 +46,14 @@ impl document::Document for Document {
         digest::emit(&self.0, emit)
     }
 
-    fn verify(
-        &self,
-        summaries: bool,
-        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Outcome> {
-        let mut outcome = Outcome::Done;
+    fn verify(&self, summaries: bool, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let mut result = Ok(());
         self.0.verify(summaries, &mut |finding| {
-            let severity = match finding.severity {
-                Severity::Warning => "warning",
-                Severity::Error => {
-                    outcome = Outcome::Failed;
-                    "error"
-                }
-            };
-            let message = match &*finding.item {
-                "" => finding.message,
-                item => format!("{item}: {}", finding.message),
-            };
             if result.is_ok() {
-                result = emit(row([("severity", severity.into()), ("message", message.into())]));
+                let item = Some(&*finding.item).filter(|item| !item.is_empty());
+                result = emit(document::finding(finding.severity, item, finding.message));
             }
         })?;
-        result?;
-        Ok(outcome)
+        result
     }
 }

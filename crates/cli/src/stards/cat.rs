@@ -41,16 +41,18 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
             printer.start(dtype, selection.shape(), Some(&value))?;
             printer.part(&value)?;
         }
-        Item::Array(array)
-            if slices.is_empty() && matches!(request.format, CatFormat::Raw | CatFormat::Npy) =>
-        {
-            printer.start(dtype, selection.shape(), None)?;
-            return array.for_each_part(|bytes| Ok(printer.out.write_all(bytes)?));
-        }
         Item::Array(array) => {
             printer.start(dtype, selection.shape(), None)?;
-            for part in parts(&selection, dtype.size().unwrap_or(1) as u64) {
-                printer.part(&array.slice(&part)?)?;
+            let size = dtype.size().unwrap_or(1);
+            if slices.is_empty() {
+                // Each block is decoded once.
+                array.for_each_part(|bytes| {
+                    let elements = (bytes.len() / size) as u64;
+                    printer.part(&Tensor::new(dtype, &[elements], bytes.to_vec())?)
+                })?;
+            } else {
+                parts(&selection, size as u64, PART)
+                    .try_for_each(|part| printer.part(&array.slice(&part)?))?;
             }
         }
     }
@@ -101,20 +103,29 @@ fn slices(request: &CatRequest, shape: &[u64]) -> anyhow::Result<Vec<Slice>> {
     }
 }
 
-/// Slices that together take the selection, in order, each of a bounded number of bytes as far as one dimension
-/// can be divided.
-fn parts(selection: &Selection, size: u64) -> impl Iterator<Item = Vec<Slice>> {
+/// Slices that together take the selection, in order, each of at most `most` bytes, but for one element that is larger.
+fn parts(selection: &Selection, size: u64, most: u64) -> impl Iterator<Item = Vec<Slice>> {
     let axes = selection.axes().to_vec();
-    let divided = axes.iter().position(|axis| axis.count > 1);
     let inner = |from: usize| axes[from..].iter().fold(size, |bytes, axis| bytes.saturating_mul(axis.count));
-    let step = divided.map_or(1, |divided| (PART / inner(divided + 1).max(1)).max(1));
-    let count = if selection.elements() == 0 { 0 } else { divided.map_or(1, |divided| axes[divided].count) };
+    // This axis is divided, those before it are gone through one index after the other, those after it are whole.
+    let divided =
+        (0..axes.len()).find(|&axis| inner(axis + 1) <= most).unwrap_or(axes.len().saturating_sub(1));
+    let step =
+        axes.get(divided).map_or(1, |axis| (most / inner(divided + 1).max(1)).clamp(1, axis.count.max(1)));
+    let runs = axes.get(divided).map_or(1, |axis| axis.count.div_ceil(step));
+    let outer = axes.iter().take(divided).fold(1, |product: u64, axis| product.saturating_mul(axis.count));
+    let count = if selection.elements() == 0 { 0 } else { outer.saturating_mul(runs) };
     let whole: Vec<Slice> = axes.iter().map(|axis| slice(axis, 0, axis.count)).collect();
-    (0..count.div_ceil(step)).map(move |part| {
+    (0..count).map(move |part| {
         let mut slices = whole.clone();
-        if let Some(divided) = divided {
-            let start = part * step;
-            slices[divided] = slice(&axes[divided], start, step.min(count - start));
+        if let Some(axis) = axes.get(divided) {
+            let start = part % runs * step;
+            slices[divided] = slice(axis, start, step.min(axis.count - start));
+        }
+        let mut rest = part / runs;
+        for (slice_of_axis, axis) in slices.iter_mut().zip(&axes).take(divided).rev() {
+            *slice_of_axis = slice(axis, rest % axis.count, 1);
+            rest /= axis.count;
         }
         slices
     })
@@ -235,5 +246,46 @@ impl Printer<'_> {
             return Ok(writeln!(self.out, "{}", values::nested(&empty))?);
         }
         Ok(writeln!(self.out, "{}", "]".repeat(shape.len()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core_codec::stards::{Compression, Draft};
+    use std_io::{StardsFile, StardsWriter};
+
+    #[test]
+    fn parts_join_to_the_selection() {
+        let values: Vec<u16> = (0..4 * 5 * 6).collect();
+        let mut draft = Draft::new();
+        draft.put_slice(BASE_LAYER, "a", &[4, 5, 6], &values, Compression::None).unwrap();
+        draft.put_slice(BASE_LAYER, "s", &[], &values[..1], Compression::None).unwrap();
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        StardsWriter::new(&draft).save(&path).unwrap();
+        let file = StardsFile::open(&path).unwrap();
+        for (key, slices) in [
+            ("s", ""),
+            ("a", ""),
+            ("a", "::-1"),
+            ("a", "1:,::-2,::-1"),
+            ("a", ":,3"),
+            ("a", "2,:,::4"),
+            ("a", "0:0"),
+        ] {
+            let slices = if slices.is_empty() { Vec::new() } else { Slice::parse_all(slices).unwrap() };
+            let array = file.array(BASE_LAYER, key).unwrap();
+            let selection = Selection::new(array.info().shape(), &slices).unwrap();
+            let whole = array.slice(&slices).unwrap().into_bytes();
+            for most in 1..=1 + 2 * values.len() as u64 {
+                let mut joined = Vec::new();
+                for part in parts(&selection, 2, most) {
+                    let part = array.slice(&part).unwrap().into_bytes();
+                    assert!(part.len() as u64 <= most.max(2), "{slices:?} {most}");
+                    joined.extend(part);
+                }
+                assert_eq!(joined, whole, "{slices:?} {most}");
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Document, items, values};
 use crate::document::Outcome;
 use crate::human;
-use crate::output::{Row, Widths, plain, printable, row};
+use crate::output::{Row, Widths, cut, plain, printable, row};
 
 /// Elements of a metadata value that the overview shows.
 const SHOWN: usize = 8;
@@ -91,8 +91,11 @@ pub(super) fn print(document: &Document, out: &mut dyn Write) -> anyhow::Result<
 
 /// The first elements of a value.
 fn short(value: &Tensor) -> String {
-    let shown =
-        values::elements(value).take(SHOWN).map(|element| plain(&element)).collect::<Vec<_>>().join(" ");
+    let shown = values::elements(value)
+        .take(SHOWN)
+        .map(|element| cut(&plain(&element)))
+        .collect::<Vec<_>>()
+        .join(" ");
     let more = if value.elements() > SHOWN as u64 { " ..." } else { "" };
     match value.shape() {
         [] => format!("{shown} ({})", value.dtype()),

@@ -10,11 +10,11 @@ mod values;
 use std::io::Write;
 
 use core_codec::Limits;
-use core_codec::stards::{BASE_LAYER, Layer, Severity};
+use core_codec::stards::{BASE_LAYER, Finding, Layer};
 use std_io::{Input, StardsArray, StardsFile};
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
-use crate::output::{Row, row};
+use crate::output::Row;
 
 /// An open StarDS file.
 pub(crate) struct Document {
@@ -71,28 +71,13 @@ impl document::Document for Document {
         digest::emit(self, emit)
     }
 
-    fn verify(
-        &self,
-        summaries: bool,
-        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Outcome> {
+    fn verify(&self, summaries: bool, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
         expect_usage(!summaries, "--summaries is for .izs files")?;
-        let mut outcome = Outcome::Done;
-        for finding in self.file.verify()? {
-            let severity = match finding.severity {
-                Severity::Warning => "warning",
-                Severity::Error => {
-                    outcome = Outcome::Failed;
-                    "error"
-                }
-            };
-            emit(row([
-                ("severity", severity.into()),
-                ("message", finding.error.to_string().into()),
-                ("structure", finding.error.structure().into()),
-                ("offset", finding.error.offset().into()),
-            ]))?;
-        }
-        Ok(outcome)
+        self.file.verify()?.into_iter().try_for_each(|Finding { severity, error }| {
+            let mut row = document::finding(severity, error.item_name(), error.to_string());
+            row.insert("structure".into(), error.structure().into());
+            row.insert("offset".into(), error.offset().into());
+            emit(row)
+        })
     }
 }

@@ -3,13 +3,17 @@
 use core_codec::stards::{DataType, Tensor};
 use serde_json::Value;
 
-/// Each element in row-major order. Floats that JSON cannot hold (NaN, infinities) become null, strings that are
-/// not UTF-8 get replacement characters.
+use crate::output;
+
+/// Each element in row-major order. Strings that are not UTF-8 get replacement characters.
 pub(super) fn elements(tensor: &Tensor) -> Box<dyn Iterator<Item = Value> + '_> {
     let bytes = tensor.bytes();
     macro_rules! numbers {
+        ($type:ty, $json:expr) => {
+            Box::new(bytes.as_chunks().0.iter().map(|element| $json(<$type>::from_le_bytes(*element))))
+        };
         ($type:ty) => {
-            Box::new(bytes.as_chunks().0.iter().map(|element| <$type>::from_le_bytes(*element).into()))
+            numbers!($type, Value::from)
         };
     }
     match tensor.dtype() {
@@ -21,27 +25,24 @@ pub(super) fn elements(tensor: &Tensor) -> Box<dyn Iterator<Item = Value> + '_> 
         DataType::Uint16 => numbers!(u16),
         DataType::Uint32 => numbers!(u32),
         DataType::Uint64 => numbers!(u64),
-        // The shortest digits of the single, not those of the double that equals it.
-        DataType::Float32 => Box::new(bytes.as_chunks().0.iter().map(|element| {
-            f32::from_le_bytes(*element).to_string().parse::<f64>().unwrap_or(f64::NAN).into()
-        })),
-        DataType::Float64 => numbers!(f64),
+        DataType::Float32 => numbers!(f32, output::single_json),
+        DataType::Float64 => numbers!(f64, output::double_json),
         DataType::String => {
             Box::new(tensor.iter_strings().map(|text| String::from_utf8_lossy(text).into_owned().into()))
         }
     }
 }
 
-/// Each element as text: floats with the shortest digits that give them back, NaN and infinities as such.
+/// Each element as text.
 pub(super) fn texts(tensor: &Tensor) -> Box<dyn Iterator<Item = String> + '_> {
     let bytes = tensor.bytes();
     match tensor.dtype() {
-        DataType::Float32 => {
-            Box::new(bytes.as_chunks().0.iter().map(|element| f32::from_le_bytes(*element).to_string()))
-        }
-        DataType::Float64 => {
-            Box::new(bytes.as_chunks().0.iter().map(|element| f64::from_le_bytes(*element).to_string()))
-        }
+        DataType::Float32 => Box::new(
+            bytes.as_chunks().0.iter().map(|element| output::float_text(f32::from_le_bytes(*element))),
+        ),
+        DataType::Float64 => Box::new(
+            bytes.as_chunks().0.iter().map(|element| output::float_text(f64::from_le_bytes(*element))),
+        ),
         DataType::String => {
             Box::new(tensor.iter_strings().map(|text| String::from_utf8_lossy(text).into_owned()))
         }

@@ -107,7 +107,7 @@ fn head(file: &TsFile, summary: &Summary) -> Row {
         ("format", "tsfile".into()),
         ("version", metadata.version.number().into()),
         ("model", if metadata.is_table_model() { "table" } else { "tree" }.into()),
-        ("bytes", file.input().len().into()),
+        ("size", file.input().len().into()),
         ("data_bytes", metadata.meta_offset.into()),
         ("devices", summary.devices.into()),
         ("encryption", encryption.into()),

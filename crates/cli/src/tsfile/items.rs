@@ -89,7 +89,7 @@ pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()
             let statistics = &series.statistics;
             let some = |time: i64| if statistics.count == 0 { None } else { Some(time) };
             let mut line = row([
-                ("item", item_name(file, &device.id, &series.name).into()),
+                ("name", item_name(file, &device.id, &series.name).into()),
                 ("device", segments(&device.id)),
                 ("measurement", (&*series.name).into()),
                 ("dtype", series.dtype.name().into()),
@@ -108,7 +108,7 @@ pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()
         }
         if let Some(error) = broken {
             emit(row([
-                ("item", device_name(file, &device.id).into()),
+                ("name", device_name(file, &device.id).into()),
                 ("device", segments(&device.id)),
                 ("error", error.to_string().into()),
             ]))?;

@@ -15,7 +15,7 @@ use std_io::Input;
 use std_io::tsfile::TsFile;
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
-use crate::output::{Row, row};
+use crate::output::Row;
 
 /// An open TsFile.
 pub(crate) struct Document(TsFile);
@@ -30,15 +30,22 @@ impl Document {
             other => other.into(),
         })?;
         if let Some(key) = key {
-            file.unlock(key.as_bytes())?;
+            file.unlock(checked(key)?)?;
         }
         Ok(Self(file))
     }
 
     /// The same by its data section alone.
     pub(crate) fn scan(input: Input, key: Option<&str>) -> anyhow::Result<Self> {
-        Ok(Self(TsFile::recover_input(input, &Limits::default(), key.map(str::as_bytes))?))
+        Ok(Self(TsFile::recover_input(input, &Limits::default(), key.map(checked).transpose()?)?))
     }
+}
+
+/// The bytes of a master key.
+fn checked(key: &str) -> anyhow::Result<&[u8]> {
+    let len = key.len();
+    expect_usage(len == 16, format!("the master key has 16 bytes, this one {len}"))?;
+    Ok(key.as_bytes())
 }
 
 impl document::Document for Document {
@@ -71,25 +78,9 @@ impl document::Document for Document {
         digest::emit(&self.0, emit)
     }
 
-    fn verify(
-        &self,
-        summaries: bool,
-        emit: &mut dyn FnMut(Row) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Outcome> {
+    fn verify(&self, summaries: bool, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
         expect_usage(!summaries, "--summaries is for .izs files")?;
-        let mut outcome = Outcome::Done;
-        self.0.verify(|finding| {
-            if finding.wrong {
-                outcome = Outcome::Failed;
-            }
-            let severity = if finding.wrong { "error" } else { "warning" };
-            let message = format!("{}: {}", finding.item, finding.message);
-            emit(row([
-                ("severity", severity.into()),
-                ("item", finding.item.into()),
-                ("message", message.into()),
-            ]))
-        })?;
-        Ok(outcome)
+        self.0
+            .verify(|finding| emit(document::finding(finding.severity, Some(&finding.item), finding.message)))
     }
 }

@@ -21,25 +21,26 @@ pub(super) struct Selection {
 }
 
 pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<Selection> {
+    let rows = request.rows;
     let mut columns: Option<Vec<String>> =
-        request.columns.map(|names| names.split(',').map(|name| name.trim().to_owned()).collect());
-    let mut device = request.device.map(|name| find_device(file, name)).transpose()?;
+        rows.columns.as_ref().map(|names| names.split(',').map(|name| name.trim().to_owned()).collect());
+    let mut device = rows.device.as_ref().map(|name| find_device(file, name)).transpose()?;
     if let Some(item) = request.item {
         expect_usage(device.is_none() && columns.is_none(), "name an item, or --device and --columns")?;
         let (found, column) = find_item(file, item)?;
         device = Some(found);
         columns = column.map(|name| vec![name]);
     }
-    let table = table(file, request.table, device.as_ref())?.cloned();
+    let table = table(file, rows.table.as_deref(), device.as_ref())?.cloned();
     let filter = match &table {
         Some(table) => {
-            let tests = request.tags.iter().map(|text| tag_test(text)).collect::<Result<Vec<_>, _>>()?;
+            let tests = rows.tags.iter().map(|text| tag_test(text)).collect::<Result<Vec<_>, _>>()?;
             TagFilter::new(table, tests)?
         }
-        None if request.tags.is_empty() => TagFilter::default(),
+        None if rows.tags.is_empty() => TagFilter::default(),
         None => bail!(WrongUsage("--tag is for table files".into())),
     };
-    Ok(Selection { device, columns, range: range(request.time), filter, table })
+    Ok(Selection { device, columns, range: range(rows.time), filter, table })
 }
 
 /// The table of the device, or the one that is named, or the only one; none in a tree file.
@@ -65,7 +66,7 @@ fn table<'a>(
 }
 
 /// From A up to, not including, B.
-fn range(span: Option<&TimeSpan>) -> TimeRange {
+fn range(span: Option<TimeSpan>) -> TimeRange {
     let Some(span) = span else { return TimeRange::ALL };
     let start = span.start.unwrap_or(i64::MIN);
     match span.end {

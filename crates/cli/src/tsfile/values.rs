@@ -3,7 +3,7 @@
 use core_codec::tsfile::{DataType, Value};
 use serde_json::Value as Json;
 
-use crate::output::{csv_field, hex};
+use crate::output::{csv_field, double_json, float_text, hex, single_json};
 
 /// Appends the little-endian bytes that `digest` hashes.
 pub(super) fn put_raw(out: &mut Vec<u8>, value: Value<'_>) {
@@ -47,28 +47,22 @@ pub(super) fn csv(dtype: DataType, value: Option<Value<'_>>) -> String {
         Some(Value::Int32(value)) if dtype == DataType::Date => date(value).unwrap_or(value.to_string()),
         Some(Value::Int32(value)) => value.to_string(),
         Some(Value::Int64(value)) => value.to_string(),
-        // With an exponent where the digits would be many.
-        Some(Value::Float(value)) => format!("{value:?}"),
-        Some(Value::Double(value)) => format!("{value:?}"),
+        Some(Value::Float(value)) => float_text(value),
+        Some(Value::Double(value)) => float_text(value),
         Some(_) => String::new(),
     }
 }
 
-/// A JSON value. Floats that JSON cannot hold (NaN, infinities) become strings, so that they are not taken for null.
+/// A JSON value.
 pub(super) fn json(dtype: DataType, value: Option<Value<'_>>) -> Json {
-    let float = |value: f64, text: String| match value.is_finite() {
-        // The shortest digits of the single, not those of the double that equals it.
-        true => text.parse::<f64>().ok().into(),
-        false => Json::from(text),
-    };
     match value {
         None => Json::Null,
         Some(Value::Boolean(value)) => value.into(),
         Some(Value::Int32(value)) if dtype == DataType::Date => date(value).map_or(value.into(), Json::from),
         Some(Value::Int32(value)) => value.into(),
         Some(Value::Int64(value)) => value.into(),
-        Some(Value::Float(value)) => float(value.into(), value.to_string()),
-        Some(Value::Double(value)) => float(value, value.to_string()),
+        Some(Value::Float(value)) => single_json(value),
+        Some(Value::Double(value)) => double_json(value),
         Some(Value::Binary(bytes)) => text(dtype, bytes).into(),
         Some(_) => Json::Null,
     }

@@ -12,17 +12,8 @@ use super::metadata::METADATA_BLOCK;
 use super::storage::{MAX_BLOCKS, MAX_DIMENSIONS};
 use super::tensor::Tensor;
 use super::types::{Compression, DataType};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Severity};
 use crate::source::{Poll, Source, Stop};
-
-/// How bad a [`Finding`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// Allowed or harmless, but not what a careful writer leaves behind.
-    Warning,
-    /// Breaks a rule of the format, or cannot be read.
-    Error,
-}
 
 /// Something that a verification found.
 #[derive(Clone, Debug, PartialEq, Eq)]

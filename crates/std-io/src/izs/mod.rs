@@ -14,7 +14,7 @@ mod writer;
 pub use append::{AppendedFile, IzsAppend};
 pub use budget::Budget;
 pub use overview::{Basis, Extent, Overview, Trace};
-pub use verify::{Finding, Severity};
+pub use verify::Finding;
 pub use views::Event;
 pub use writer::{IzsWriter, WriteOptions};
 

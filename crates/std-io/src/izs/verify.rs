@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use core_codec::Severity;
 use core_codec::codec::zstd;
 use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value, repeated_keys};
 use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
@@ -12,15 +13,6 @@ use crate::error::Error;
 
 /// The smallest block that the specification recommends, in elements.
 const SMALLEST_BLOCK: u64 = 4096;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Allowed, or of no consequence here; another reader may trip over it.
-    Warning,
-    /// It breaks a rule of the specification, or data cannot be read.
-    Error,
-}
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use core_codec::Severity;
 use core_codec::tsfile::query::{Batch, Piece, Plan, TimeRange};
 use core_codec::tsfile::scan::{Entry, Scanner};
 use core_codec::tsfile::{
@@ -14,8 +15,8 @@ use crate::error::Error;
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it is wrong, and not only odd.
-    pub wrong: bool,
+    /// How bad it is.
+    pub severity: Severity,
     /// The series, or the part of the file.
     pub item: String,
     /// What it is.
@@ -355,9 +356,9 @@ impl TsFile {
 }
 
 fn wrong(item: &str, message: String) -> Finding {
-    Finding { wrong: true, item: item.into(), message }
+    Finding { severity: Severity::Error, item: item.into(), message }
 }
 
 fn odd(item: &str, message: String) -> Finding {
-    Finding { wrong: false, item: item.into(), message }
+    Finding { severity: Severity::Warning, item: item.into(), message }
 }
