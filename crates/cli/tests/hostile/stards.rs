@@ -53,6 +53,8 @@ fn memory_that_is_not_there_is_an_error() {
     let (text, code) = said(run_on(&strings, &["digest"]));
     assert_eq!(code, Some(0), "{text}");
     let (text, code) = said(run_on(&strings, &["cat", "FILE", "a", "--range", "0..2"]));
+    assert_eq!((&*text, code), ("index,value\n0,\n1,\n", Some(0)));
+    let (text, code) = said(run_on(&strings, &["cat", "FILE", "a", "--slice", "::-1"]));
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("bytes of memory, more than the system gives"), "{text}");
 }
