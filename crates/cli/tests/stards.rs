@@ -274,6 +274,15 @@ fn a_layer_inherits_from_the_base_on_request() {
 }
 
 #[test]
+fn the_last_of_two_arrays_with_one_key_is_the_only_one() {
+    let path = testdata("stards-bad/30_duplicate_key.stards");
+    let named = run(&path, &["cat", "a"]);
+    let unnamed = run(&path, &["cat"]);
+    assert!(named.status.success() && !named.stdout.is_empty());
+    assert_eq!(named, unnamed);
+}
+
+#[test]
 fn wrong_requests_are_refused() {
     for (arguments, code, message) in [
         (&["cat"][..], 2, "several arrays"),

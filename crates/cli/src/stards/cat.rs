@@ -62,7 +62,7 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
 /// Finds what `key` or `layer:key` names: an array, else a metadata value. Without a name, the only array.
 fn find<'a>(document: &'a Document, item: Option<&str>) -> anyhow::Result<Item<'a>> {
     let Some(item) = item else {
-        let mut arrays = document.file.arrays();
+        let mut arrays = document.visible();
         return match (arrays.next(), arrays.next()) {
             (Some(only), None) => Ok(Item::Array(only)),
             (None, _) => bail!("the file has no array"),

@@ -32,8 +32,7 @@ pub(super) fn emit(
     };
     // An array that a later one of the same key hides is no data.
     let file = &document.file;
-    let visible = file.arrays().enumerate().filter(|(index, _)| file.dataset().is_visible(*index));
-    let own = visible.map(|(_, array)| (array.layer(), array));
+    let own = document.visible().map(|array| (array.layer(), array));
     for (layer, array) in own.chain(document.inherited()) {
         let mut line = head(layer, "array", array.info().key());
         let described = items::array(array.info());

@@ -33,16 +33,20 @@ impl Document {
         if self.inherit { self.file.inherited_array(layer, key) } else { self.file.array(layer, key) }
     }
 
+    /// The arrays that no later one of the same key hides.
+    fn visible(&self) -> impl Iterator<Item = StardsArray<'_>> {
+        let arrays = self.file.arrays().enumerate();
+        arrays.filter(|(index, _)| self.file.dataset().is_visible(*index)).map(|(_, array)| array)
+    }
+
     /// The arrays of named layers that are those of the base layer: the layer, and the array.
     fn inherited(&self) -> impl Iterator<Item = (&str, StardsArray<'_>)> {
         let dataset = self.file.dataset();
         let layers =
             dataset.layers().iter().map(Layer::name).filter(|&name| self.inherit && name != BASE_LAYER);
         layers.flat_map(move |layer| {
-            let base = self.file.arrays().enumerate().filter(|(index, _)| dataset.is_visible(*index));
-            base.map(|(_, array)| array)
-                .filter(move |array| array.layer() == BASE_LAYER)
-                .filter(move |array| self.file.array(layer, array.info().key()).is_err())
+            let base = self.visible().filter(move |array| array.layer() == BASE_LAYER);
+            base.filter(move |array| self.file.array(layer, array.info().key()).is_err())
                 .map(move |array| (layer, array))
         })
     }
