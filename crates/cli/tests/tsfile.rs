@@ -113,6 +113,36 @@ fn what_a_scan_leaves_out_is_told() {
 }
 
 #[test]
+fn a_column_that_cannot_be_read_is_left_out_alone() {
+    let path = testdata("tsfile/tree_multichunk.tsfile");
+    let file = std_io::tsfile::TsFile::open(&path).unwrap();
+    let device = file.devices(None).next().unwrap().unwrap();
+    let series = file.find(&device.id, "s1").unwrap().unwrap();
+    let chunk = file.input().run(|source| file.reader().chunk(source, "s1", &series.chunks[0])).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // The payload of its only page.
+    bytes[chunk.data.start as usize + 3..chunk.data.end as usize].fill(0xff);
+    let damaged = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&damaged, bytes).unwrap();
+
+    let output = tripoint(&["cat", "--device", "root.sg.d1"], &damaged);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("left out: ") && text.contains("of s1"), "{text}");
+    // The text column is as it was.
+    let column = |csv: &[u8]| -> Vec<String> {
+        let text = std::str::from_utf8(csv).unwrap();
+        text.lines().map(|line| line.rsplit(',').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(column(&output.stdout), column(&tripoint(&["cat", "--device", "root.sg.d1"], &path).stdout));
+    let output = tripoint(&["cat"], &damaged);
+    assert_eq!(output.status.code(), Some(3));
+    // Alone it is an error.
+    let output = tripoint(&["cat", "root.sg.d1.s1"], &damaged);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn all_files_verify_and_describe_themselves() {
     for path in files() {
         for args in

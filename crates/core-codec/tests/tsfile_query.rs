@@ -190,6 +190,90 @@ fn of_two_chunks_with_the_same_times_the_later_one_wins() {
     assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
 }
 
+/// Counts what is read, as ranges.
+struct Counted<'a>(&'a [u8], RefCell<Vec<Range<u64>>>);
+
+impl Source for Counted<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn bytes(&self, range: Range<u64>) -> Poll<&[u8]> {
+        self.1.borrow_mut().push(range.clone());
+        self.0.bytes(range)
+    }
+}
+
+#[test]
+fn a_series_that_the_filter_rules_out_is_not_looked_for() {
+    let (_, bytes) = testdata().find(|(name, _)| name == "tree_enc_int64").unwrap();
+    let file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+    assert!(file.metadata.bloom.is_some());
+    let entry = devices(&file, &bytes[..]).remove(0);
+    let reads = |file: &TsFile, names: &[&str]| {
+        let source = Counted(&bytes, RefCell::new(Vec::new()));
+        let plan = complete(Plan::new(file, &source, &entry, Some(names), TimeRange::ALL)).unwrap();
+        let index = |range: &&Range<u64>| range.end <= file.metadata.range.start;
+        let reads = source.1.borrow().iter().filter(index).count();
+        (plan.fields.len(), reads)
+    };
+    let (_, time) = reads(&file, &[]);
+    // Only the filter in the footer is read more.
+    assert_eq!(reads(&file, &["there is no such series"]), (0, time));
+    let (found, present) = reads(&file, &["s_rle"]);
+    assert!(found == 1 && present > time);
+    let mut blind = file.clone();
+    blind.metadata.bloom = None;
+    assert!(reads(&blind, &["there is no such series"]).1 > present);
+}
+
+#[test]
+fn what_is_wrong_with_one_column_does_not_hide_the_others() {
+    for aligned in [true, false] {
+        let chunk = |start: i64| {
+            let mut bad = cells("bad", &[Some(start), Some(-1)]);
+            if start == 10 {
+                // The values are PLAIN.
+                bad.encoding = Encoding::Rle;
+            }
+            let good = cells("good", &[Some(start + 1), Some(start + 2)]);
+            Rows { times: vec![start, start + 1], columns: vec![bad, good] }
+        };
+        let bytes =
+            file(&[device(&DEVICE, aligned, vec![chunk(0), chunk(10), chunk(20)])], &Footer::default());
+        let opened = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        let entry = devices(&opened, &bytes[..]).remove(0);
+        let plan = |names: &[&str]| {
+            complete(Plan::new(&opened, &bytes[..], &entry, Some(names), TimeRange::ALL)).unwrap()
+        };
+        let mut rows = Query::new(&opened, plan(&["bad", "good"]));
+        let (mut batch, mut found) = (Batch::default(), Vec::new());
+        while complete(rows.next(&opened, &bytes[..], &Serial, &mut batch)).unwrap() {
+            let number = |column: usize, row: usize| match batch.columns[column].get(row) {
+                Some(Value::Int64(value)) => Some(value),
+                _ => None,
+            };
+            found.extend((0..batch.rows()).map(|row| (number(0, row), number(1, row))));
+        }
+        let some = |bad: i64, good: i64| (Some(bad), Some(good));
+        let expected =
+            [some(0, 1), some(-1, 2), (None, Some(11)), (None, Some(12)), some(20, 21), some(-1, 22)];
+        assert_eq!(found, expected);
+        let left_out = rows.take_left_out();
+        assert!(left_out.len() == 1 && left_out[0].to_string().contains("of bad"), "{left_out:?}");
+        assert!(rows.take_left_out().is_empty());
+
+        let (table, end) = drain_by(&opened, &bytes[..], &Serial, plan(&["bad"]));
+        assert_eq!(table.len(), 2);
+        assert!(complete(end).unwrap_err().to_string().contains("of bad"));
+        // From the middle of the chunk on, so that it must be decoded.
+        let mut part = plan(&["bad", "good"]);
+        part.range = Some(TimeRange { start: 11, end: 100 });
+        let aggregate = Aggregator::new(part, Ask::All).run(&opened, &bytes[..], &Serial);
+        assert!(aggregate.is_err(), "{aggregate:?}");
+    }
+}
+
 /// Chunks of up to three columns with some values missing.
 fn some_device() -> impl Strategy<Value = Device> {
     let rows =

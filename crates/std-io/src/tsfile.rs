@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use core_codec::Limits;
-use core_codec::tsfile::query::{Rows, Serial, Test};
+use core_codec::tsfile::query::{Aggregator, Rows, Serial, Test};
 use core_codec::tsfile::scan::Indexer;
 use core_codec::tsfile::{
     DeviceCursor, DeviceEntry, DeviceId, Metadata, Series, SeriesCursor, TsFile as Reader,
@@ -18,7 +18,7 @@ use crate::parallel::{self, Parallel};
 mod scan;
 mod verify;
 
-pub use core_codec::tsfile::query::{Batch, Field, Plan, TimeRange};
+pub use core_codec::tsfile::query::{Aggregate, Ask, Batch, Field, Plan, TimeRange};
 pub use scan::{Scan, ScanBatch};
 pub use verify::Finding;
 
@@ -189,6 +189,26 @@ impl TsFile {
         Ok(self.read(self.plan(device, columns, range)?))
     }
 
+    /// Count, first, last, smallest and largest of a column in a range of times, from statistics where the range
+    /// covers a chunk or a page, else from its values. `None` when the device has no such column.
+    ///
+    /// # Errors
+    /// What is wrong with the index, the chunks and pages.
+    pub fn aggregate(
+        &self,
+        device: &DeviceEntry,
+        column: &str,
+        range: TimeRange,
+        ask: Ask,
+    ) -> Result<Option<Aggregate>, Error> {
+        let plan = self.plan(device, Some(&[column]), range)?;
+        if plan.fields.is_empty() {
+            return Ok(None);
+        }
+        let mut aggregator = Aggregator::new(plan, ask);
+        self.input.run(|source| aggregator.run(&self.reader, source, &Serial)).map(Some)
+    }
+
     /// The rows of a plan.
     #[must_use]
     pub fn read(&self, mut plan: Plan) -> RowReader<'_> {
@@ -264,7 +284,7 @@ impl RowReader<'_> {
         self.rows.fields()
     }
 
-    /// Why columns that were not named are left out.
+    /// Why columns that were not named are left out, and so far values of one among several columns.
     #[must_use]
     pub fn left_out(&self) -> &[core_codec::Error] {
         &self.left_out
@@ -279,13 +299,17 @@ impl RowReader<'_> {
 
     /// Replaces `batch` by the next rows; its memory is used again. `false` when there are no more.
     ///
+    /// Pages of one among several columns that cannot be read are [left out](Self::left_out): their values are null.
+    ///
     /// # Errors
-    /// What is wrong with the chunks and pages.
+    /// What is wrong with the times, or with the pages of the only column.
     pub fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
-        let Self { file, rows, parallel, .. } = self;
-        file.input.run(|source| match parallel {
+        let Self { file, rows, left_out, parallel } = self;
+        let done = file.input.run(|source| match parallel {
             Some(parallel) => rows.next(&file.reader, source, parallel, batch),
             None => rows.next(&file.reader, source, &Serial, batch),
-        })
+        });
+        left_out.extend(rows.take_left_out());
+        done
     }
 }

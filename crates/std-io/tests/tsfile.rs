@@ -11,7 +11,7 @@ use core_codec::Limits;
 use core_codec::tsfile::Series;
 use core_codec::tsfile::query::TagFilter;
 use core_codec::tsfile::scan::{Entry, Scanner};
-use std_io::tsfile::{Batch, RowReader, TimeRange, TsFile, matching};
+use std_io::tsfile::{Ask, Batch, RowReader, TimeRange, TsFile, matching};
 use std_io::{Access, Input};
 
 fn files() -> Vec<PathBuf> {
@@ -98,6 +98,17 @@ fn a_series_is_found_or_certainly_not_there() {
             assert_eq!(file.find(&device.id, "there is no such series").unwrap(), None);
         }
     }
+}
+
+#[test]
+fn aggregates_come_from_statistics() {
+    let file = TsFile::open(testdata("tree_multipage")).unwrap();
+    let device = file.devices(None).next().unwrap().unwrap();
+    let found = file.aggregate(&device, "s1", TimeRange::ALL, Ask::All).unwrap().unwrap();
+    let rows = drain(file.rows(&device, Some(&["s1"]), TimeRange::ALL).unwrap());
+    assert_eq!((found.count, found.decoded), (rows.len() as u64, 0));
+    assert!(found.from_statistics > 0);
+    assert_eq!(file.aggregate(&device, "no such series", TimeRange::ALL, Ask::All).unwrap(), None);
 }
 
 fn offsets(file: &TsFile) -> BTreeSet<u64> {

@@ -233,6 +233,10 @@ pub fn find_series<S: Source + ?Sized>(
             range.start = next;
         }
     }
+    if name.is_empty() {
+        // It stands before all others in any order.
+        return Ok(None);
+    }
     // The names may be ordered by UTF-16.
     let mut all = SeriesCursor::new(metadata, limits, device);
     all.next_wanted(source, metadata, limits, |found| found == name)

@@ -105,7 +105,7 @@ impl Iterator for Scan<'_> {
 }
 
 impl Scan<'_> {
-    /// Why columns that were not named have been left out so far.
+    /// Why columns that were not named, and values of one among several columns, have been left out so far.
     pub fn left_out(&self) -> impl Iterator<Item = &str> {
         self.left_out.iter().map(String::as_str)
     }
@@ -129,7 +129,9 @@ impl Scan<'_> {
     fn advance(&mut self, into: &mut ScanBatch) -> Result<bool, Error> {
         loop {
             if let Some((device, rows)) = &mut self.large {
-                if rows.next(&mut into.batch)? {
+                let more = rows.next(&mut into.batch)?;
+                self.left_out.extend(rows.left_out().iter().map(ToString::to_string));
+                if more {
                     if into.device != *device {
                         into.device = device.clone();
                         into.fields = rows.fields().to_vec();
@@ -141,7 +143,6 @@ impl Scan<'_> {
             match self.ahead.pop_front() {
                 Some(Err(error)) => return Err(error),
                 Some(Ok(Ahead::Large { device, plan })) => {
-                    self.left_out.extend(plan.left_out.iter().map(ToString::to_string));
                     self.large = Some((device.id, self.file.read(plan)));
                     // Fields are of the batch before.
                     into.device = DeviceId::new(Vec::new());
@@ -212,12 +213,13 @@ impl Query {
         if plan.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
             return Ok(Ahead::Large { device, plan });
         }
-        let (fields, left_out) = (plan.fields.clone(), plan.left_out.clone());
+        let (fields, mut left_out) = (plan.fields.clone(), plan.left_out.clone());
         let mut rows = Rows::new(reader, plan);
         let (mut batches, mut found) = (VecDeque::new(), 0);
         loop {
             let mut batch = Batch::default();
             if !complete(rows.next(reader, bytes, &Serial, &mut batch))? {
+                left_out.extend(rows.take_left_out());
                 return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
             }
             found += batch.rows() as u64 * batch.columns.len() as u64;

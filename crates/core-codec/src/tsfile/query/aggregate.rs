@@ -242,9 +242,14 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    /// Starts; `plan` has one field.
+    /// Starts.
     #[must_use]
-    pub fn new(plan: Plan, ask: Ask) -> Self {
+    pub fn new(mut plan: Plan, ask: Ask) -> Self {
+        plan.fields.truncate(1);
+        for piece in &mut plan.pieces {
+            piece.columns.retain(|(field, _)| *field == 0);
+        }
+        plan.pieces.retain(|piece| piece.time.is_some() || !piece.columns.is_empty());
         Self {
             fields: plan.fields.into(),
             range: plan.range.unwrap_or(TimeRange::ALL),

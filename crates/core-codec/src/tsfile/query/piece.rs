@@ -28,6 +28,22 @@ impl Known {
         Ok(Self { chunk: file.chunk(source, name, meta)?, statistics: meta.statistics.clone() })
     }
 
+    /// The chunk of a column, which has to be of this role.
+    fn column<S: Source + ?Sized>(
+        file: &TsFile,
+        source: &S,
+        name: &str,
+        meta: &ChunkMetadata,
+        role: Role,
+    ) -> Poll<Self> {
+        let known = Self::read(file, source, name, meta)?;
+        if known.chunk.role == role {
+            return Ok(known);
+        }
+        let kind = ErrorKind::Invalid("chunk of an aligned column among others, or the other way round");
+        Err(Error::new("chunk", kind).at(meta.offset).item(name).into())
+    }
+
     /// Statistics of a page: its own or, where it is the only one, the chunk's.
     fn of<'a>(&'a self, page: &'a Page) -> Option<&'a Statistics> {
         if self.chunk.several_pages { page.statistics.as_ref() } else { self.statistics.as_ref() }
@@ -57,8 +73,26 @@ pub(super) struct PieceReader {
     pub(super) rank: u64,
     chunks: Arc<Chunks>,
     time: Option<PageCursor>,
-    columns: Vec<PageCursor>,
+    /// `None` for a column whose next page cannot be found.
+    columns: Vec<Option<PageCursor>>,
     range: TimeRange,
+    /// Why columns are left out.
+    pub(super) failed: Vec<Failure>,
+}
+
+/// A field of which something cannot be read, and why.
+pub(super) type Failure = (usize, Error);
+
+/// What goes wrong with one of several columns is put down in `failed`, and the others are read.
+fn alone<T>(result: Poll<T>, field: usize, fields: &[Field], failed: &mut Vec<Failure>) -> Poll<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Stop::Error(error)) if fields.len() > 1 => {
+            failed.push((field, error));
+            Ok(None)
+        }
+        Err(stop) => Err(stop),
+    }
 }
 
 impl PieceReader {
@@ -74,19 +108,11 @@ impl PieceReader {
             Some(meta) => Some(Known::read(file, source, "", meta)?),
             None => None,
         };
-        let mut columns = Vec::with_capacity(piece.columns.len());
+        let role = if time.is_some() { Role::Value } else { Role::Plain };
+        let (mut columns, mut failed) = (Vec::with_capacity(piece.columns.len()), Vec::new());
         for (field, meta) in &piece.columns {
-            let known = Known::read(file, source, &fields[*field].name, meta)?;
-            let expected = if time.is_some() { Role::Value } else { Role::Plain };
-            if known.chunk.role != expected {
-                let kind =
-                    ErrorKind::Invalid("chunk of an aligned column among others, or the other way round");
-                return Err(Error::new("chunk", kind)
-                    .at(meta.offset)
-                    .item(fields[*field].name.clone())
-                    .into());
-            }
-            columns.push((*field, known));
+            let known = Known::column(file, source, &fields[*field].name, meta, role);
+            columns.extend(alone(known, *field, fields, &mut failed)?.map(|known| (*field, known)));
         }
         if let Some(known) = time.as_ref().filter(|known| known.chunk.role != Role::Time) {
             let kind = ErrorKind::Invalid("the time column has a chunk of values");
@@ -95,9 +121,10 @@ impl PieceReader {
         Ok(Self {
             rank: piece.rank(),
             time: time.as_ref().map(|known| known.chunk.pages()),
-            columns: columns.iter().map(|(_, known)| known.chunk.pages()).collect(),
+            columns: columns.iter().map(|(_, known)| Some(known.chunk.pages())).collect(),
             chunks: Arc::new(Chunks { time, columns, fields: fields.clone() }),
             range,
+            failed,
         })
     }
 
@@ -115,11 +142,17 @@ impl PieceReader {
                 },
                 None => None,
             };
-            let mut pages = Vec::with_capacity(columns.len());
-            for cursor in &mut columns {
-                pages.push(cursor.next(source, limits)?);
+            let (mut pages, mut failed) = (Vec::with_capacity(columns.len()), Vec::new());
+            for (slot, (field, _)) in columns.iter_mut().zip(&self.chunks.columns) {
+                let next = slot.as_mut().map_or(Ok(None), |cursor| cursor.next(source, limits));
+                let page = alone(next, *field, &self.chunks.fields, &mut failed)?;
+                if page.is_none() {
+                    *slot = None;
+                }
+                pages.push(page.flatten());
             }
             (self.time, self.columns) = (time, columns);
+            self.failed.append(&mut failed);
             let statistics = match (&time_page, &self.chunks.time) {
                 (Some(page), Some(known)) => known.of(page),
                 _ => match (pages.first(), self.chunks.columns.first()) {
@@ -157,6 +190,8 @@ pub struct Work {
     segment: Option<Segment>,
     range: TimeRange,
     result: Poll<()>,
+    /// Why columns of these pages are left out.
+    pub(super) failed: Vec<Failure>,
     /// A column for each column of the piece.
     pub(super) block: Batch,
     /// Rows in the time range that have not been given yet.
@@ -170,6 +205,7 @@ impl Work {
             segment: None,
             range: TimeRange::ALL,
             result: Ok(()),
+            failed: Vec::new(),
             block: Batch::default(),
             rows: 0..0,
         }
@@ -230,43 +266,67 @@ impl Work {
     }
 
     fn decode<S: Source + ?Sized>(&mut self, source: &S, segment: &Segment) -> Poll<()> {
-        let Self { decoder, block, .. } = self;
-        shape(block, &segment.chunks)?;
-        let chunks = &*segment.chunks;
-        match (&segment.time, &chunks.time) {
-            (Some(page), Some(known)) => {
-                decoder.times(source, &known.chunk, page, known.of(page), &mut block.times)?;
-                let rows = block.times.len();
-                // Pages without values cost the file nothing, but a row for each time here.
-                let bytes = (rows as u64).saturating_mul(8 * (1 + chunks.columns.len() as u64));
-                check("bytes of a range of rows", bytes, MEMORY)
-                    .map_err(|kind| Error::new("page", kind).at(page.offset))?;
-                let columns = chunks.columns.iter().zip(&segment.columns).zip(&mut block.columns);
-                for (((_, known), page), column) in columns {
-                    match page {
-                        Some(page) => {
-                            decoder.values(source, &known.chunk, page, known.of(page), rows, column)?;
-                        }
-                        None => {
-                            column.clear();
-                            column.push_nulls(rows).map_err(|kind| Error::new("page", kind))?;
-                        }
-                    }
-                }
-            }
-            _ => {
-                let (Some((_, known)), Some(Some(page)), Some(column)) =
-                    (chunks.columns.first(), segment.columns.first(), block.columns.first_mut())
-                else {
-                    return Ok(());
-                };
-                decoder.rows(source, &known.chunk, page, known.of(page), &mut block.times, column)?;
-            }
+        self.failed.clear();
+        shape(&mut self.block, &segment.chunks)?;
+        match (&segment.time, &segment.chunks.time) {
+            (Some(page), Some(known)) => self.decode_aligned(source, segment, page, known)?,
+            _ => self.decode_plain(source, segment)?,
         }
+        let block = &mut self.block;
         if !block.times.is_sorted_by(|a, b| a < b) {
             super::merge::sort(block).map_err(|kind| Error::new("times of a page", kind))?;
         }
         self.rows = self.range.cut(&block.times);
+        Ok(())
+    }
+
+    /// A time page, and the value page of each column; one that cannot be read is a column without values here.
+    fn decode_aligned<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        segment: &Segment,
+        page: &Page,
+        known: &Known,
+    ) -> Poll<()> {
+        let Self { decoder, block, failed, .. } = self;
+        let chunks = &*segment.chunks;
+        decoder.times(source, &known.chunk, page, known.of(page), &mut block.times)?;
+        let rows = block.times.len();
+        // Pages without values cost the file nothing, but a row for each time here.
+        let bytes = (rows as u64).saturating_mul(8 * (1 + chunks.columns.len() as u64));
+        check("bytes of a range of rows", bytes, MEMORY)
+            .map_err(|kind| Error::new("page", kind).at(page.offset))?;
+        let columns = chunks.columns.iter().zip(&segment.columns).zip(&mut block.columns);
+        for (((field, known), page), column) in columns {
+            let decoded = match page {
+                Some(page) => {
+                    let values = decoder.values(source, &known.chunk, page, known.of(page), rows, column);
+                    alone(values, *field, &chunks.fields, failed)?
+                }
+                None => None,
+            };
+            if decoded.is_none() {
+                column.clear();
+                column.push_nulls(rows).map_err(|kind| Error::new("page", kind))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The page of a chunk that is not aligned; one that cannot be read has no rows.
+    fn decode_plain<S: Source + ?Sized>(&mut self, source: &S, segment: &Segment) -> Poll<()> {
+        let Self { decoder, block, failed, .. } = self;
+        let chunks = &*segment.chunks;
+        let (Some((field, known)), Some(Some(page)), Some(column)) =
+            (chunks.columns.first(), segment.columns.first(), block.columns.first_mut())
+        else {
+            return Ok(());
+        };
+        let rows = decoder.rows(source, &known.chunk, page, known.of(page), &mut block.times, column);
+        if alone(rows, *field, &chunks.fields, failed)?.is_none() {
+            block.times.clear();
+            column.clear();
+        }
         Ok(())
     }
 

@@ -64,7 +64,7 @@ pub struct Plan {
 impl Plan {
     /// The rows of `device` in `range`. `columns` are measurements in the order of the fields; `None` is all that
     /// can be read; the others are [`left_out`](Self::left_out). Names that the device does not have are passed
-    /// over.
+    /// over, by the bloom filter where it knows them.
     ///
     /// # Errors
     /// What is wrong with the index; [`ErrorKind::Unsupported`] for a column that is named and has no values that
@@ -82,7 +82,9 @@ impl Plan {
                 let time = file.series(source, device, "")?;
                 let mut series = Vec::new();
                 for &name in names.iter().filter(|name| !name.is_empty()) {
-                    series.extend(file.series(source, device, name)?);
+                    if file.may_hold(source, &device.id, name)? {
+                        series.extend(file.series(source, device, name)?);
+                    }
                 }
                 (time, series)
             }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::merge::{self, Part};
-use super::piece::{PieceReader, Work};
+use super::piece::{Failure, PieceReader, Work};
 use super::plan::{Piece, Plan};
 use super::{Batch, Field, MEMORY, TimeRange};
 use crate::error::{Error, ErrorKind};
@@ -73,6 +73,8 @@ struct Active {
     exhausted: bool,
     /// Last time that was decoded.
     last: Option<i64>,
+    /// Why columns of its pages were left out.
+    failed: Vec<Failure>,
 }
 
 impl Active {
@@ -115,6 +117,7 @@ impl Active {
             let Some(task) = self.tasks.pop_front() else { break };
             let mut work = task.finish();
             work.outcome()?;
+            self.failed.append(&mut work.failed);
             if self.check(&work, given)? {
                 self.front = Some(work);
             } else {
@@ -174,6 +177,9 @@ pub struct Rows {
     /// Last time that was given.
     given: Option<i64>,
     memory: u64,
+    /// Fields of which something was left out.
+    damaged: Vec<bool>,
+    left_out: Vec<Error>,
 }
 
 impl Rows {
@@ -181,6 +187,8 @@ impl Rows {
     #[must_use]
     pub fn new(file: &TsFile, plan: Plan) -> Self {
         Self {
+            damaged: alloc::vec![false; plan.fields.len()],
+            left_out: Vec::new(),
             fields: plan.fields.into(),
             range: plan.range.unwrap_or(TimeRange::ALL),
             pieces: plan.pieces.into(),
@@ -198,10 +206,16 @@ impl Rows {
         &self.fields
     }
 
+    /// Why values were left out since this was last called, one reason a column at most: pages of one among
+    /// several columns that cannot be read are passed over, and their values are null.
+    pub fn take_left_out(&mut self) -> Vec<Error> {
+        mem::take(&mut self.left_out)
+    }
+
     /// Replaces `batch` by the next rows; its memory is used again. `false` when there are no more.
     ///
     /// # Errors
-    /// What is wrong with the chunks and pages.
+    /// What is wrong with the times, or with the pages of the only column.
     pub fn next<S: Source + ?Sized>(
         &mut self,
         file: &TsFile,
@@ -248,6 +262,7 @@ impl Rows {
             front: None,
             exhausted: false,
             last: None,
+            failed: Vec::new(),
         }))
     }
 
@@ -282,8 +297,15 @@ impl Rows {
             source.request(&ranges)?;
             self.active.iter_mut().for_each(|active| active.start(source, executor));
             self.look_ahead(file, source, executor);
-            for active in &mut self.active {
-                active.settle(self.given, &mut self.spare)?;
+            let Self { active, given, spare, damaged, left_out, .. } = self;
+            for active in active.iter_mut() {
+                active.settle(*given, spare)?;
+                for (field, error) in active.failed.drain(..).chain(active.reader.failed.drain(..)) {
+                    if let Some(told @ false) = damaged.get_mut(field) {
+                        *told = true;
+                        left_out.push(error);
+                    }
+                }
             }
             self.active.retain(|active| !active.is_done());
         }
