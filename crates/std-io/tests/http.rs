@@ -12,6 +12,8 @@ use std::time::Duration;
 use core_codec::Limits;
 use core_codec::izs::model::{Kind, SchemaBuilder};
 use core_codec::izs::{Compression, Element};
+use core_codec::tsfile::DeviceId;
+use std_io::tsfile::{Batch, TimeRange, TsFile};
 use std_io::{HttpOptions, Input, IzsFile, IzsWriter, WriteOptions};
 
 /// What a server does with a request, by its number.
@@ -223,6 +225,53 @@ fn a_stards_file_takes_at_most_three_requests() {
     assert_eq!(file.metadata(BASE_LAYER).unwrap().len(), 3);
     // The tail, which holds the metadata, the head, the array.
     assert_eq!(server.requests().len(), 3, "{:?}", server.requests());
+}
+
+/// A TsFile whose index lies 4 MiB behind its data.
+fn large_tsfile(small: &[u8]) -> Vec<u8> {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, small).unwrap();
+    let data = TsFile::open(&path).unwrap().metadata().meta_offset as usize;
+    let mut file = small[..data].to_vec();
+    file.resize(data + (4 << 20), 0);
+    // Offsets in the index that point behind the data move with what they point at.
+    let mut rest = &small[data..];
+    while let Some((&first, others)) = rest.split_first() {
+        match rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes)) {
+            Some(offset) if (data as u64..small.len() as u64).contains(&offset) => {
+                file.extend((offset + (4 << 20)).to_be_bytes());
+                rest = &rest[8..];
+            }
+            _ => {
+                file.push(first);
+                rest = others;
+            }
+        }
+    }
+    file
+}
+
+/// The rows of one series.
+fn series_rows(file: &TsFile) -> String {
+    let device = file.device(&DeviceId::from_path("root.sg.d1")).unwrap().unwrap();
+    let mut rows = file.rows(&device, Some(&["s1"]), TimeRange::ALL).unwrap();
+    let (mut batch, mut found) = (Batch::default(), String::new());
+    while rows.next(&mut batch).unwrap() {
+        found += &format!("{batch:?}");
+    }
+    found
+}
+
+#[test]
+fn one_series_of_a_tsfile_takes_at_most_three_requests() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tsfile/tree_multichunk.tsfile");
+    let server = Server::start(large_tsfile(&std::fs::read(&path).unwrap()), |_| Act::Serve);
+    let file = TsFile::from_input(server.open().unwrap(), &Limits::default()).unwrap();
+    assert_eq!(series_rows(&file), series_rows(&TsFile::open(&path).unwrap()));
+    let requests = server.requests();
+    assert!(requests.len() <= 3, "{requests:?}");
+    let bytes: u64 = requests.iter().map(|range| range.end - range.start).sum();
+    assert!(bytes < 2 << 20, "{requests:?}");
 }
 
 #[test]

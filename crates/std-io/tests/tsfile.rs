@@ -231,3 +231,20 @@ fn verify_notices_changed_values_and_statistics() {
         assert_ne!(findings(&bad), Some(0), "{what}");
     }
 }
+
+#[test]
+fn verify_compares_texts() {
+    // The last value of TEXT in its only page: the index says otherwise.
+    for (name, from, to) in [("tree_multichunk", "r249", "r24x"), ("table_basic", "x", "y")] {
+        let bytes = fs::read(testdata(name)).unwrap();
+        assert_eq!(findings(&bytes), Some(0));
+        let at = bytes.windows(from.len() + 4).rposition(|window| {
+            let (length, text) = window.split_at(4);
+            text == from.as_bytes() && length == (from.len() as u32).to_be_bytes()
+        });
+        let at = at.unwrap() + 4;
+        let mut bad = bytes.clone();
+        bad[at..at + to.len()].copy_from_slice(to.as_bytes());
+        assert_ne!(findings(&bad), Some(0), "{name}");
+    }
+}

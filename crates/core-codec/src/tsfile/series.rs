@@ -45,6 +45,9 @@ impl Series {
     }
 }
 
+/// Bytes that a structure of unknown length is first tried with.
+pub(crate) const FIRST_READ: u64 = 512;
+
 /// Parses a structure of unknown length at `offset`, from as few bytes as it takes.
 ///
 /// Returns the value and the offset of the first byte behind it.
@@ -55,7 +58,7 @@ pub(crate) fn read_at<S: Source + ?Sized, T>(
     limits: &Limits,
     parser: impl for<'a> Fn(&'a [u8]) -> Parsed<'a, T>,
 ) -> Poll<(T, u64)> {
-    let mut size = 512;
+    let mut size = FIRST_READ;
     loop {
         let end = range.start.saturating_add(size).min(range.end);
         let bytes = source.bytes(range.start..end)?;

@@ -33,6 +33,57 @@ struct Truth {
     start: Option<i64>,
     end: Option<i64>,
     numbers: Option<Numbers>,
+    texts: Option<Texts>,
+}
+
+/// Of strings.
+struct Texts {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    min: Vec<u8>,
+    max: Vec<u8>,
+}
+
+impl Texts {
+    fn new(text: &[u8]) -> Self {
+        Self { first: text.into(), last: text.into(), min: text.into(), max: text.into() }
+    }
+
+    fn add(&mut self, text: &[u8]) {
+        set(&mut self.last, text);
+        if *text < *self.min {
+            set(&mut self.min, text);
+        }
+        if *text > *self.max {
+            set(&mut self.max, text);
+        }
+    }
+
+    /// What of the statistics is not so: its name, what is stored and what there is.
+    fn differences<'a>(
+        &'a self,
+        statistics: &'a ValueStatistics,
+    ) -> impl Iterator<Item = (&'static str, &'a [u8], &'a [u8])> {
+        let pairs: Vec<(&'static str, &[u8], &[u8])> = match statistics {
+            ValueStatistics::Text { first, last } => {
+                vec![("first value", first, &self.first), ("last value", last, &self.last)]
+            }
+            ValueStatistics::String { first, last, min, max } => vec![
+                ("first value", first, &self.first),
+                ("last value", last, &self.last),
+                ("smallest value", min, &self.min),
+                ("largest value", max, &self.max),
+            ],
+            _ => Vec::new(),
+        };
+        pairs.into_iter().filter(|(_, stored, found)| stored != found)
+    }
+}
+
+/// Replaces `to`, whose memory is used again.
+fn set(to: &mut Vec<u8>, text: &[u8]) {
+    to.clear();
+    to.extend_from_slice(text);
 }
 
 /// Of numbers, as doubles and as wide integers.
@@ -84,6 +135,12 @@ impl Truth {
         self.count += 1;
         self.start.get_or_insert(time);
         self.end = Some(time);
+        if let Value::Binary(text) = value {
+            match &mut self.texts {
+                Some(texts) => texts.add(text),
+                None => self.texts = Some(Texts::new(text)),
+            }
+        }
         let Some(number) = Number::of(value) else { return };
         let real = number.real();
         let whole = if let Number::Whole(value) = number { value } else { 0 };
@@ -134,6 +191,10 @@ impl Truth {
         if statistics.end != end {
             differ("last time", &statistics.end, &end);
         }
+        for (what, stored, found) in self.texts.iter().flat_map(|texts| texts.differences(&statistics.values))
+        {
+            differ(what, &shown(stored), &shown(found));
+        }
         let Some(numbers) = self.numbers.filter(|_| !rounded) else { return all };
         let mut check = |what: &str, stored: Number, found: Number| {
             if !stored.same(found) {
@@ -158,6 +219,13 @@ impl Truth {
         }
         all
     }
+}
+
+/// The start of a text, for a message.
+fn shown(text: &[u8]) -> String {
+    const MOST: usize = 40;
+    let dots = if text.len() > MOST { "..." } else { "" };
+    format!("{:?}{dots}", String::from_utf8_lossy(&text[..text.len().min(MOST)]))
 }
 
 struct Stored {

@@ -14,6 +14,10 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::check;
 use crate::source::{Poll, Source};
 use crate::tsfile::file::TsFile;
+use crate::tsfile::series::FIRST_READ;
+
+/// Headers of chunks that are asked for together.
+const HEADERS: usize = 64;
 
 /// Pages that are being decoded.
 #[expect(
@@ -177,6 +181,8 @@ pub struct Rows {
     /// Last time that was given.
     given: Option<i64>,
     memory: u64,
+    /// Pieces whose headers have been asked for.
+    asked: usize,
     /// Fields of which something was left out.
     damaged: Vec<bool>,
     left_out: Vec<Error>,
@@ -187,6 +193,7 @@ impl Rows {
     #[must_use]
     pub fn new(file: &TsFile, plan: Plan) -> Self {
         Self {
+            asked: 0,
             damaged: alloc::vec![false; plan.fields.len()],
             left_out: Vec::new(),
             fields: plan.fields.into(),
@@ -248,12 +255,31 @@ impl Rows {
         ahead.or_else(|| self.pieces.front().map(|piece| piece.range.start))
     }
 
+    /// Asks for the headers of the next chunks together: one by one they would be a journey each.
+    fn ask<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S) -> Poll<()> {
+        let end = file.metadata.meta_offset;
+        let mut ranges = Vec::new();
+        for piece in &self.pieces {
+            if ranges.len() >= HEADERS {
+                break;
+            }
+            let chunks = piece.time.iter().chain(piece.columns.iter().map(|(_, chunk)| chunk));
+            ranges.extend(chunks.map(|chunk| chunk.offset..end.min(chunk.offset + FIRST_READ)));
+            self.asked += 1;
+        }
+        source.request(&ranges)
+    }
+
     /// Opens the next piece of the plan.
     fn open<S: Source + ?Sized>(&mut self, file: &TsFile, source: &S) -> Poll<Option<Active>> {
+        if self.asked == 0 {
+            self.ask(file, source)?;
+        }
         let Some(piece) = self.pieces.front() else { return Ok(None) };
         let reader = PieceReader::open(file, source, piece, &self.fields, self.range)?;
         let start = piece.range.start;
         self.pieces.pop_front();
+        self.asked = self.asked.saturating_sub(1);
         Ok(Some(Active {
             reader,
             start,
