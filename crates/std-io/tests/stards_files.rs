@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use core_codec::Limits;
+use core_codec::source::complete;
 use core_codec::stards::{BASE_LAYER, Compression, DataType, Draft, DraftArray, Slice, Storage, Tensor};
 use proptest::prelude::*;
 use std_io::{Access, Error, Fetch, Input, StardsFile, StardsWriter};
@@ -205,5 +206,33 @@ fn open_one_array_and_metadata_take_three_fetches() {
         file.array(BASE_LAYER, "first").unwrap().slice(&[Slice::Index(7)]).unwrap();
         let more = if compression == Compression::Lz4Shuffle { 8 } else { 1 };
         assert!(count.load(Ordering::Relaxed) <= 3 + more);
+    }
+}
+
+/// Blocks are fetched in batches, and forgotten: what is decoded once is not decoded again for the next.
+#[test]
+fn verify_takes_few_fetches_and_little_memory() {
+    let values = vec![1u8; 16 << 20];
+    for compression in [Compression::None, Compression::Gzip] {
+        let mut draft = Draft::new();
+        let storage = Storage { block_size: Some(1 << 17), ..compression.into() };
+        draft.put_slice(BASE_LAYER, "x", &[16 << 20], &values, storage).unwrap();
+        draft.put(BASE_LAYER, "text", "after", storage).unwrap();
+        draft.set_metadata(BASE_LAYER, "x", 1.5f64).unwrap();
+        let mut bytes = draft.to_bytes(&[][..]).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let middle = bytes.len() / 2;
+        for damaged in [false, true] {
+            count.store(0, Ordering::Relaxed);
+            let fetch = Counting(bytes.clone(), count.clone());
+            let file = StardsFile::from_input(Input::fetching(fetch), &Limits::default()).unwrap();
+            let findings = file.verify().unwrap();
+            let noticed = damaged && compression == Compression::Gzip;
+            assert_eq!(!findings.is_empty(), noticed, "{findings:?}");
+            assert_eq!(findings, complete(file.dataset().verify(&bytes[..])).unwrap());
+            // Header, metadata, and 4 MiB at a time.
+            assert!(count.load(Ordering::Relaxed) <= 2 + 5, "{count:?}");
+            bytes[middle] ^= 0x55;
+        }
     }
 }

@@ -52,4 +52,4 @@ pub use slice::{Axis, Selection, Slice};
 pub use storage::{DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE, MAX_BLOCKS, MAX_DIMENSIONS, Storage};
 pub use tensor::Tensor;
 pub use types::{Compression, DataType, Element};
-pub use verify::Finding;
+pub use verify::{Check, Finding};

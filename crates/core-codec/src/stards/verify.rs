@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::array::{Array, Content, DATA, INDEX_ENTRY};
+use super::array::{Array, Block, Content, DATA, INDEX_ENTRY, merge};
 use super::dataset::{Dataset, Layer};
 use super::hash::hash;
 use super::metadata::METADATA_BLOCK;
@@ -43,20 +43,103 @@ impl Dataset {
     /// # Errors
     /// [`Stop::Need`] of the source only: what else goes wrong is a finding.
     pub fn verify<S: Source + ?Sized>(&self, source: &S) -> Poll<Vec<Finding>> {
-        let mut report = Report { dataset: self, findings: self.noticed.clone() };
-        report.registry();
-        report.layers();
-        report.bitmaps();
-        for layer in &self.layers {
-            report.metadata(layer, source)?;
+        let mut findings = Vec::new();
+        for check in self.checks(0) {
+            findings.extend(self.check(source, &check)?);
         }
-        for (index, array) in self.arrays.iter().enumerate() {
-            report.entry(index, array);
-            report.data(array, source)?;
+        Ok(findings)
+    }
+
+    /// What [`verify`](Self::verify) does, step by step, in its order: for sources that have to fetch what a step
+    /// needs. A step over blocks takes at most `most` stored bytes, or one block.
+    pub fn checks(&self, most: u64) -> impl Iterator<Item = Check> + '_ {
+        core::iter::once(Check::Structure)
+            .chain((0..self.layers.len()).map(Check::Metadata))
+            .chain(self.arrays.iter().enumerate().flat_map(move |(array, info)| of_array(array, info, most)))
+            .chain(core::iter::once(Check::Coverage))
+    }
+
+    /// Does one of the [`checks`](Self::checks).
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn check<S: Source + ?Sized>(&self, source: &S, check: &Check) -> Poll<Vec<Finding>> {
+        let mut report = Report { dataset: self, findings: Vec::new() };
+        match check {
+            Check::Structure => {
+                report.findings.clone_from(&self.noticed);
+                report.registry();
+                report.layers();
+                report.bitmaps();
+            }
+            Check::Metadata(layer) => {
+                self.layers.get(*layer).map_or(Ok(()), |layer| report.metadata(layer, source))?;
+            }
+            Check::Entry(array) => {
+                if let Some(info) = self.arrays.get(*array) {
+                    report.entry(*array, info);
+                    report.places(info);
+                }
+            }
+            Check::Data { array, blocks } => {
+                if let Some(Ok(content)) = self.arrays.get(*array).map(Array::content) {
+                    report.data(content, blocks.clone(), source)?;
+                }
+            }
+            Check::Coverage => report.coverage(source.len()),
         }
-        report.coverage(source.len());
         Ok(report.findings)
     }
+}
+
+/// A step of a verification; see [`Dataset::checks`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Keys, names and bitmaps.
+    Structure,
+    /// The metadata of the layer of this number.
+    Metadata(usize),
+    /// The index entry of the array of this number.
+    Entry(usize),
+    /// Blocks of an array; of strings, all of them.
+    Data {
+        /// Its number.
+        array: usize,
+        /// Numbers of the blocks.
+        blocks: Range<usize>,
+    },
+    /// The bytes that nothing or more than one thing uses.
+    Coverage,
+}
+
+/// The checks of an array.
+fn of_array(array: usize, info: &Array, most: u64) -> impl Iterator<Item = Check> + '_ {
+    let content = info.content().ok();
+    let mut next = 0;
+    let batches = core::iter::from_fn(move || {
+        let blocks = next..content.map_or(0, |content| batch(content, next, most));
+        next = blocks.end;
+        (!blocks.is_empty()).then_some(Check::Data { array, blocks })
+    });
+    // An array of strings without blocks is one, too.
+    let empty = content.filter(|content| content.blocks().is_empty());
+    let empty = empty.map(|_| Check::Data { array, blocks: 0..0 });
+    core::iter::once(Check::Entry(array)).chain(empty).chain(batches)
+}
+
+/// Up to which block those from `start` on are checked together.
+fn batch(content: &Content, start: usize, most: u64) -> usize {
+    let all = content.blocks();
+    if content.dtype() == DataType::String {
+        return all.len();
+    }
+    let mut total = 0u64;
+    let fits = |block: &&Block| {
+        total = total.saturating_add(block.stored.end - block.stored.start);
+        total <= most
+    };
+    let count = all[start..].iter().take_while(fits).count();
+    all.len().min(start + count.max(1))
 }
 
 struct Report<'a> {
@@ -223,13 +306,11 @@ impl Report<'_> {
         }
     }
 
-    fn data<S: Source + ?Sized>(&mut self, array: &Array, source: &S) -> Poll<()> {
+    /// Whether there is data that can be read, and where it lies.
+    fn places(&mut self, array: &Array) {
         let content = match array.content() {
             Ok(content) => content,
-            Err(error) => {
-                self.findings.push(Finding::error(error));
-                return Ok(());
-            }
+            Err(error) => return self.findings.push(Finding::error(error)),
         };
         let inside_header =
             |range: &Range<u64>| range.start < self.dataset.header.header_size && !range.is_empty();
@@ -237,12 +318,20 @@ impl Report<'_> {
             let kind = ErrorKind::Invalid("a block lies inside the header");
             self.findings.push(Finding::error(content.error(kind)));
         }
-        self.framing(content, source)?;
+    }
+
+    fn data<S: Source + ?Sized>(&mut self, content: &Content, blocks: Range<usize>, source: &S) -> Poll<()> {
+        let Some(batch) = content.blocks().get(blocks.clone()) else { return Ok(()) };
+        // All at once, so that no block is decoded twice for want of another.
+        source.request(&merge(batch.iter().map(|block| block.stored.clone())))?;
+        if blocks.start == 0 {
+            self.framing(content, source)?;
+        }
         if content.dtype() == DataType::String {
             return self.strings(content, source);
         }
         let mut buffer = vec![];
-        for (index, block) in content.blocks().iter().enumerate() {
+        for (index, block) in blocks.zip(batch) {
             buffer.resize((block.payload.end - block.payload.start) as usize, 0);
             let decoded = source
                 .bytes(block.stored.clone())

@@ -112,12 +112,17 @@ impl StardsFile {
         self.input.run(|source| self.dataset.inherited_metadata(source, layer))
     }
 
-    /// Reads everything and tells all that is wrong or odd.
+    /// Reads everything and tells all that is wrong or odd. What is fetched for it is held a few blocks at a time.
     ///
     /// # Errors
     /// When the bytes cannot be had.
     pub fn verify(&self) -> Result<Vec<Finding>, Error> {
-        self.input.run(|source| self.dataset.verify(source))
+        self.input.run(|source| self.dataset.request_metadata(source))?;
+        let mut findings = Vec::new();
+        for check in self.dataset.checks(self.input.batch()) {
+            findings.extend(self.input.run(|source| self.dataset.check(source, &check))?);
+        }
+        Ok(findings)
     }
 
     /// All that the file holds, to be changed and written by [`StardsWriter`].
