@@ -11,6 +11,7 @@ use micro_zstd::{Entropy, Fast, FrameEncoder, Rle, Store};
 use zstd_safe::{CCtx, CParameter};
 
 use crate::boards::{self, Board};
+use crate::qemu_test::{self, MEASURED};
 use crate::thumb::{Profile, Toolchain};
 use crate::{capture, elf, inputs, paths, process, qemu, setup};
 
@@ -112,16 +113,17 @@ fn measure(board: &Board, program: &Path, input: &Input) -> Result<Run> {
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("input"), &input.bytes)?;
     fs::write(dir.join("block"), (input.block as u32).to_le_bytes())?;
+    let output = dir.join("output");
+    if output.exists() {
+        // What is measured must be what this program writes.
+        fs::remove_file(&output)?;
+    }
     let ended = qemu::run(board, program, &dir)?;
     let status = ended.status.context("it did not end in time")?;
     ensure!(status.success(), "{status}: {}{}", ended.stdout, ended.stderr);
-    let mut figures = BTreeMap::new();
-    for line in ended.stdout.lines() {
-        if let Some((name, value)) = line.strip_prefix("measured ").and_then(|line| line.split_once(" = ")) {
-            figures.insert(name.to_owned(), value.trim().parse()?);
-        }
-    }
-    let bytes = fs::read(dir.join("output"))?;
+    let measured = ended.stdout.lines().filter(|line| line.starts_with(MEASURED));
+    let figures = measured.map(qemu_test::measured).collect::<Result<_>>()?;
+    let bytes = fs::read(output)?;
     let mut rest = &bytes[..];
     let mut output = Vec::new();
     while let Some((len, behind)) = rest.split_first_chunk() {
@@ -133,7 +135,7 @@ fn measure(board: &Board, program: &Path, input: &Input) -> Result<Run> {
     Ok(Run { figures, output })
 }
 
-/// Frames of Zstandard must decode, and ours must be those that the host makes.
+/// Our frames must decode, and be those that the host makes.
 fn check(program: &str, input: &Input, output: &[Vec<u8>]) -> Result<()> {
     let blocks = input.bytes.chunks(input.block);
     ensure!(blocks.len() == output.len(), "{} blocks became {}", blocks.len(), output.len());

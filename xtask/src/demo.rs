@@ -11,10 +11,8 @@ use crate::{boards, capture, firmware, paths, process, qemu, setup};
 const BOARD: &str = "mps2-an386";
 const CAPTURE: &str = "i2c_atecc508a.sr";
 
-pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
-    }
+pub(crate) fn task(args: lexopt::Parser) -> Result<()> {
+    process::no_more(args)?;
     run(&setup::ensure()?)
 }
 

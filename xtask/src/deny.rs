@@ -5,14 +5,9 @@ use anyhow::Result;
 use crate::process;
 use crate::test::Outcome;
 
-pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
-    }
-    match run()? {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(reason) => anyhow::bail!(reason),
-    }
+pub(crate) fn task(args: lexopt::Parser) -> Result<()> {
+    process::no_more(args)?;
+    run()?.required()
 }
 
 pub(crate) fn run() -> Result<Outcome> {

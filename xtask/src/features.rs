@@ -9,8 +9,8 @@ use crate::test::Outcome;
 use crate::thumb::{Profile, Toolchain};
 use crate::{paths, process};
 
-/// The crates whose features are combined.
-const CRATES: [&str; 4] = ["core-codec", "micro-zstd", "firmware-writer", "std-io"];
+/// The folders of the crates whose features are combined.
+const CRATES: [&str; 5] = ["core-codec", "micro-zstd", "firmware-writer", "std-io", "cli"];
 
 /// Crate, features: what must build for every target of the boards.
 const ON_TARGETS: [(&str, &str); 6] = [
@@ -23,11 +23,12 @@ const ON_TARGETS: [(&str, &str); 6] = [
 ];
 
 pub(crate) fn host() -> Result<Outcome> {
-    for package in CRATES {
-        for features in combinations(&features(package)?) {
-            let args =
-                ["clippy", "--quiet", "--package", package, "--no-default-features", "--features", &features];
-            process::run(process::cargo(args).args(["--", "-D", "warnings"]))?;
+    for folder in CRATES {
+        for features in combinations(&features(folder)?) {
+            let manifest = format!("crates/{folder}/Cargo.toml");
+            let mut clippy = process::cargo(["clippy", "--quiet", "--manifest-path", &manifest]);
+            clippy.args(["--no-default-features", "--features", &features, "--", "-D", "warnings"]);
+            process::run(&mut clippy)?;
         }
     }
     Ok(Outcome::Passed)
@@ -44,9 +45,9 @@ pub(crate) fn thumb(toolchain: &Toolchain) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The features of a crate, `default` left out.
-fn features(package: &str) -> Result<Vec<String>> {
-    let path = paths::root().join("crates").join(package).join("Cargo.toml");
+/// The features of the crate in a folder, `default` left out.
+fn features(folder: &str) -> Result<Vec<String>> {
+    let path = paths::root().join("crates").join(folder).join("Cargo.toml");
     let manifest: toml::Table =
         fs::read_to_string(&path)?.parse().with_context(|| path.display().to_string())?;
     let features = manifest.get("features").and_then(toml::Value::as_table);

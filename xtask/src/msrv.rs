@@ -2,19 +2,14 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::test::Outcome;
 use crate::{paths, process};
 
-pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
-    }
-    match run()? {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(reason) => bail!(reason),
-    }
+pub(crate) fn task(args: lexopt::Parser) -> Result<()> {
+    process::no_more(args)?;
+    run()?.required()
 }
 
 pub(crate) fn run() -> Result<Outcome> {

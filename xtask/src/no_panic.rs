@@ -14,10 +14,8 @@ use crate::{paths, process, setup};
 /// The function that the panic handler calls.
 const MISSING: &str = "a_panic_can_be_reached";
 
-pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
-    }
+pub(crate) fn task(args: lexopt::Parser) -> Result<()> {
+    process::no_more(args)?;
     run(&setup::ensure()?)
 }
 

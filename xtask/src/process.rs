@@ -11,6 +11,14 @@ use wait_timeout::ChildExt;
 
 use crate::paths;
 
+/// Refuses arguments that a task does not take.
+pub(crate) fn no_more(mut args: lexopt::Parser) -> Result<()> {
+    match args.next()? {
+        Some(arg) => Err(arg.unexpected().into()),
+        None => Ok(()),
+    }
+}
+
 /// `program` with `args`, to be run in the root.
 pub(crate) fn command<A: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use lexopt::{Arg, ValueExt};
@@ -16,7 +17,7 @@ use crate::thumb::{Profile, Toolchain};
 use crate::{inputs, paths, qemu, setup, size};
 
 /// Lines that start so hold figures, which the budgets judge.
-const MEASURED: &str = "measured ";
+pub(crate) const MEASURED: &str = "measured ";
 
 /// What was asked for.
 #[derive(Default)]
@@ -158,11 +159,18 @@ fn test(program: &Program, board: &'static Board, binary: &Path, bless: bool) ->
     Ok(Tested { verdict: compare(program, board, &printed.concat(), bless)?, figures })
 }
 
-/// Reads `measured NAME = VALUE`.
 fn figure(line: &str, board: &'static Board) -> Result<Figure> {
+    measured(line).map(|(name, value)| Figure { name, board: board.name, value })
+}
+
+/// Reads `measured NAME = VALUE`.
+pub(crate) fn measured<T>(line: &str) -> Result<(String, T)>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
     let parsed = line.trim_end().strip_prefix(MEASURED).and_then(|rest| rest.rsplit_once(" = "));
     let (name, value) = parsed.with_context(|| format!("not `{MEASURED}NAME = VALUE`: {line}"))?;
-    Ok(Figure { name: name.to_owned(), board: board.name, value: value.parse().context(line.to_owned())? })
+    Ok((name.to_owned(), value.parse().context(line.to_owned())?))
 }
 
 fn compare(program: &Program, board: &Board, printed: &str, bless: bool) -> Result<&'static str> {

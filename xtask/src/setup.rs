@@ -9,10 +9,8 @@ use crate::boards::BOARDS;
 use crate::thumb::Toolchain;
 use crate::{process, qemu};
 
-pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
-    if let Some(arg) = args.next()? {
-        return Err(arg.unexpected().into());
-    }
+pub(crate) fn task(args: lexopt::Parser) -> Result<()> {
+    process::no_more(args)?;
     let toolchain = ensure()?;
     let origin = match &toolchain {
         Toolchain::Own => "of the toolchain in use",

@@ -11,8 +11,20 @@ use crate::{demo, deny, features, host, msrv, no_panic, qemu_test, setup, size};
 /// How a step ended that did not fail.
 pub(crate) enum Outcome {
     Passed,
+    /// What was done passed; this was not done.
+    PassedBut(String),
     /// It could not be done here, for this reason.
     Skipped(String),
+}
+
+impl Outcome {
+    /// For a step that was asked for by itself: not to do it is a failure.
+    pub(crate) fn required(self) -> Result<()> {
+        match self {
+            Self::Passed | Self::PassedBut(_) => Ok(()),
+            Self::Skipped(reason) => bail!(reason),
+        }
+    }
 }
 
 /// A step: its name, and what it does.
@@ -86,6 +98,10 @@ fn summarise(ended: &[(&str, Result<Outcome>, Duration)]) -> bool {
             Ok(Outcome::Passed) => {
                 passed += 1;
                 "passed".to_owned()
+            }
+            Ok(Outcome::PassedBut(reason)) => {
+                passed += 1;
+                format!("passed; {reason}")
             }
             Ok(Outcome::Skipped(reason)) => {
                 skipped += 1;
