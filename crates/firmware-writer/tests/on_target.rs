@@ -12,6 +12,7 @@ const PRINTED: &str = concat!(
     include_str!("../../../firmware/src/bin/record.out"),
     include_str!("../../../firmware/src/bin/record_fast.out"),
     include_str!("../../../firmware/src/bin/record_entropy.out"),
+    include_str!("../../../firmware/src/bin/record_summary.out"),
 );
 
 fn check<E: std::fmt::Debug>(name: &str, hash: Result<Hash, E>) {
@@ -31,6 +32,14 @@ fn boards_write_what_the_host_writes() {
     check("raw", scenario::raw(&mut scenario::Raw::new(Default::default()), Hash::new()));
     check("pair", scenario::pair(&mut scenario::Pair::new(Default::default()), Hash::new()));
     check("v001", scenario::v001(&mut scenario::Pair::new(Default::default()), Hash::new()));
+}
+
+#[test]
+fn boards_write_the_summaries_that_the_host_writes() {
+    let mut memory = scenario::Summarised::new(Default::default());
+    for sizes in [&[500][..], &[1, 2, 3, 64, 5000]] {
+        check("summarised", scenario::summarised(&mut memory, Hash::new(), sizes));
+    }
 }
 
 #[test]

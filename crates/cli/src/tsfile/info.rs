@@ -150,12 +150,7 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "{}", output::printable(error))?;
     }
     if let Some(encryption) = metadata.encryption() {
-        let how = encryption.to_string();
-        writeln!(
-            out,
-            "encrypted with {}; --key takes the 16 bytes of the master key",
-            output::printable(&how)
-        )?;
+        writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
     }
     for table in &metadata.tables {
         let columns: Vec<String> = table

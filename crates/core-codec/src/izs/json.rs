@@ -5,7 +5,8 @@
 //! is short and written once, and no memory at all.
 
 use super::raw::Dialect;
-use super::schema::{Attribute, Entity, Kind, Schema, StreamDef};
+use super::schema::{Attribute, Entity, Kind, Levels, Schema, StreamDef};
+use super::summary::Rule;
 
 /// Where a stream's index lies, and how long the stream is: what only the end of a recording knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +91,9 @@ impl Emitter<'_, '_> {
         if let Some(stream) = &entity.data {
             self.key("data");
             self.descriptor(stream);
+            if let (Some(levels), Some(rule)) = (entity.summary, entity.rule(self.dialect)) {
+                self.summary(stream, levels, rule);
+            }
         }
         self.put("}");
     }
@@ -174,6 +178,32 @@ impl Emitter<'_, '_> {
             self.integer(value);
         }
         self.put("}");
+    }
+
+    /// The summary of a stream, if it has levels.
+    #[inline(never)]
+    fn summary(&mut self, of: &StreamDef, levels: Levels, rule: Rule) {
+        for level in 0..levels.count {
+            let stream = levels.def(level, of, rule);
+            if (self.place)(stream.id).end == 0 {
+                if level > 0 {
+                    self.put("]}}");
+                }
+                return;
+            }
+            if level == 0 {
+                self.key("summaries");
+                self.put("{");
+                self.string(rule.key());
+                self.put(":{\"base_level\":");
+                self.integer(u64::from(rule.base_level()));
+                self.put(",\"levels\":[");
+            } else {
+                self.put(",");
+            }
+            self.descriptor(&stream);
+        }
+        self.put("]}}");
     }
 
     #[inline(never)]

@@ -3,7 +3,8 @@
 
 use embedded_io::Write;
 use firmware_writer::{
-    Attribute, Dialect, Entity, Error, FrameEncoder, Memory, NoGap, Recording, Rle, Schema, Store, Stream,
+    Attribute, BitAndOr, Dialect, Entity, Error, FrameEncoder, Memory, NoGap, Recording, Rle, Schema, Store,
+    Stream, Summary,
 };
 
 /// Levels of eight pins: idle for long, then a burst.
@@ -58,6 +59,7 @@ const PINS: Entity<'static> = Entity::bit_struct(&[
 
 static LOGIC_SCHEMA: Schema<'static> = Schema::new(PINS.data(LOGIC.def()));
 static LONG_SCHEMA: Schema<'static> = Schema::new(PINS.data(LOGIC_LONG.def()));
+static SUMMARISED_SCHEMA: Schema<'static> = Schema::new(PINS.data(LOGIC.def()).summary(1, 4));
 static RAW_SCHEMA: Schema<'static> = Schema::new(
     Entity::int(12).attributes(&[RATE, ("number:scale", Attribute::decimal(806, -6))]).data(RAW.def()),
 );
@@ -78,6 +80,9 @@ static V001_SCHEMA: Schema<'static> = match Schema::try_new(PAIR, Dialect::V001)
 pub(crate) type Raw = Memory<Store<32>, 1, 0>;
 pub(crate) type Single = Memory<Rle<256>, 1, 256>;
 pub(crate) type Pair = Memory<Rle<256>, 2, 512, 6144>;
+
+/// The memory of a stream and four levels of a summary.
+pub(crate) type Summarised = Memory<Rle<256>, 5, 512, 20_224>;
 
 /// Elements of pins, and of ramp.
 pub(crate) const PINS_LEN: usize = 30_000;
@@ -107,6 +112,29 @@ fn one<W: Write, E: FrameEncoder, const LOG: usize>(
         let size = left.min(size);
         buffer[..size].fill_with(|| pins.next().unwrap_or_default());
         recording.push(stream, &buffer[..size])?;
+        left -= size;
+        if left == 0 {
+            break;
+        }
+    }
+    recording.finish()
+}
+
+/// One stream with its summary, pushed as `sizes` says, again and again.
+pub(crate) fn summarised<W: Write>(
+    memory: &mut Summarised,
+    out: W,
+    sizes: &[usize],
+) -> Result<W, Error<W::Error>> {
+    let mut summary = Summary::<BitAndOr, 4>::new(&SUMMARISED_SCHEMA, LOGIC).map_err(Error::Record)?;
+    let mut recording = Recording::start(memory, &SUMMARISED_SCHEMA, out)?;
+    let mut pins = Pins::new();
+    let mut left = PINS_LEN;
+    for size in sizes.iter().cycle() {
+        let mut buffer = [0; 5000];
+        let size = left.min(*size);
+        buffer[..size].fill_with(|| pins.next().unwrap_or_default());
+        recording.push_summarised(LOGIC, &mut summary, &buffer[..size])?;
         left -= size;
         if left == 0 {
             break;

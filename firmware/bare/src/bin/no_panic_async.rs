@@ -8,7 +8,7 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
 use bare::recordings::{ADC, COUNTER, LOGIC, SCHEMA, Sink, TIMES, samples, show};
-use firmware_writer::{Error, FrameEncoder, Gap, Memory, Recording, Rle};
+use firmware_writer::{BitAndOr, Error, FrameEncoder, Gap, Memory, Recording, Rle, Summary};
 
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
@@ -21,9 +21,11 @@ extern "C" fn _start() -> ! {
 async fn asynchronous<E: FrameEncoder, const LOG: usize, G: Gap>(
     memory: &mut Memory<E, 4, LOG, 65_536, G>,
 ) -> Result<(), Error<embedded_io::ErrorKind>> {
+    let mut summary = Summary::<BitAndOr, 3>::new(black_box(&SCHEMA), LOGIC).map_err(Error::Record)?;
     let mut recording = Recording::start_async(memory, black_box(&SCHEMA), Sink).await?;
     while black_box(true) {
         recording.push_async(black_box(LOGIC), samples()).await?;
+        recording.push_summarised_async(black_box(LOGIC), &mut summary, samples()).await?;
         recording.push_async(black_box(ADC), samples()).await?;
         recording.push_async(black_box(COUNTER), samples()).await?;
         recording.push_async(black_box(TIMES), samples()).await?;

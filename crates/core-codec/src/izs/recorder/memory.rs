@@ -36,7 +36,7 @@ pub(super) struct StreamState {
     pub(super) blocks: u32,
     /// Where its part of the stage starts, and how many bytes in it are used.
     stage_start: u32,
-    staged: u32,
+    pub(super) staged: u32,
     pub(super) index_offset: u64,
 }
 
@@ -58,7 +58,7 @@ impl StreamState {
         (elements >> shift) + u64::from(elements & u64::from(self.def.block).wrapping_sub(1) != 0)
     }
 
-    fn stage_free(&self) -> u32 {
+    pub(super) fn stage_free(&self) -> u32 {
         (self.def.staged_bytes() as u32).saturating_sub(self.staged)
     }
 
@@ -205,8 +205,14 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         Ok(())
     }
 
-    /// Checks that `count` elements of a stream can be taken whole.
-    pub(super) fn admit(&self, def: StreamDef, count: u64) -> Result<(), RecordError> {
+    /// Checks that `count` elements of a stream can be taken whole, along with those that `others` says come into
+    /// other streams.
+    pub(super) fn admit(
+        &self,
+        def: StreamDef,
+        count: u64,
+        others: impl Fn(u8) -> u64,
+    ) -> Result<(), RecordError> {
         if self.state != State::Unfinished {
             return Err(RecordError::Poisoned);
         }
@@ -223,18 +229,17 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
                 return Err(RecordError::BlockOpen { stream: open.stream });
             }
         }
-        self.admit_to_log(def.id, count)
+        self.admit_to_log(|stream| if stream == def.id { count } else { others(stream) })
     }
 
     /// Checks that the log has room for all blocks that must still be written, were the recording finished after
-    /// `count` more elements of `stream`.
-    fn admit_to_log(&self, stream: u8, count: u64) -> Result<(), RecordError> {
+    /// that many more elements of each stream.
+    fn admit_to_log(&self, added: impl Fn(u8) -> u64) -> Result<(), RecordError> {
         let is_regular = self.is_regular();
         let gap = if G::MAX == 0 { 0 } else { entry_len(u64::from(G::MAX), Self::OWNER_BITS) };
         let mut needed = 0u64;
         for state in &self.streams {
-            let added = if state.def.id == stream { count } else { 0 };
-            let blocks = state.blocks_of(state.elements.saturating_add(added));
+            let blocks = state.blocks_of(state.elements.saturating_add(added(state.def.id)));
             if blocks > u64::from(u32::MAX) {
                 return Err(RecordError::LogFull);
             }
@@ -270,7 +275,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
     }
 
     /// Moves as much of the input as there is room for into the stage of its stream.
-    fn fill_stage(&mut self, input: &mut Input<'_>) {
+    pub(super) fn fill_stage(&mut self, input: &mut Input<'_>) {
         let Some(state) = self.streams.get_mut(usize::from(input.stream)) else { return };
         if state.def.staged == 0 || input.bytes.is_empty() {
             return;

@@ -35,6 +35,7 @@
 mod ending;
 mod gap;
 mod memory;
+pub mod summing;
 
 use core::fmt;
 
@@ -46,6 +47,7 @@ pub use ending::Ending;
 pub use gap::{ClosedBlock, Gap, NoGap};
 use memory::{Input, Wire};
 pub use memory::{Memory, State};
+pub use summing::Summary;
 
 #[cfg(target_endian = "big")]
 compile_error!("the recorder lends the caller's elements as the file's little-endian bytes");
@@ -90,7 +92,7 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
         elements: &'a [T],
     ) -> Result<Pieces<'a, E, STREAMS, LOG, STAGE, G>, RecordError> {
         let def = stream.def();
-        self.memory.admit(def, elements.len() as u64)?;
+        self.memory.admit(def, elements.len() as u64, nothing)?;
         self.memory.state = State::Poisoned;
         if let Some(state) = self.memory.streams.get_mut(usize::from(def.id)) {
             state.elements = state.elements.saturating_add(elements.len() as u64);
@@ -110,6 +112,7 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
             return Err(RecordError::Poisoned);
         }
         memory.state = State::Poisoned;
+        memory.settle_summaries(schema);
         if let Wire::Block(block) = &mut memory.wire {
             block.raw_size = block.raw_size.saturating_sub(block.left);
             block.left = 0;
@@ -131,6 +134,11 @@ impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> defmt::Fo
     fn format(&self, f: defmt::Formatter<'_>) {
         self.memory.format(f);
     }
+}
+
+/// What comes into other streams. One function, so that streams of all widths share the code that it is passed to.
+fn nothing(_: u8) -> u64 {
+    0
 }
 
 /// Pieces of the file that follow those before. A piece may be empty; it must be written before the next is
@@ -180,6 +188,11 @@ pub enum RecordError {
         /// Elements that there is room for.
         free: u32,
     },
+    /// The summary is none of this stream's and of this recording, or elements came in without it.
+    Summary {
+        /// The stream.
+        stream: u8,
+    },
     /// The index log has no room for the blocks that the elements would fill. The recording can be finished.
     LogFull,
     /// An earlier call failed or was given up half-way.
@@ -195,6 +208,7 @@ impl fmt::Display for RecordError {
             Self::StageFull { stream, free } => {
                 write!(f, "the stage of stream {stream} has room for {free} elements")
             }
+            Self::Summary { stream } => write!(f, "the summary is none of stream {stream} up to now"),
             Self::LogFull => f.write_str("the index log is full"),
             Self::Poisoned => f.write_str("an earlier write failed"),
         }

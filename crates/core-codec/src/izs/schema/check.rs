@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::super::raw::Dialect;
 use super::{Attribute, Entity, Kind, MAX_BLOCK_BYTES, MAX_DEPTH, MAX_STAGE_BYTES, MIN_BLOCK, StreamDef};
 
 impl StreamDef {
@@ -46,6 +47,13 @@ impl Entity<'_> {
             && let Err(error) = stream.check()
         {
             return Err(error);
+        }
+        if let Some(levels) = self.summary
+            && (levels.count == 0
+                || levels.first.checked_add(levels.count).is_none()
+                || self.rule(Dialect::Spec).is_none())
+        {
+            return Err(SchemaError::NoSummary);
         }
         if self.pos != 0 && self.field_bits().is_none() {
             return Err(SchemaError::NotAField);
@@ -123,7 +131,7 @@ const fn check_packed(children: &[(&str, Entity<'_>)], width: u8) -> Result<(), 
     let mut i = 0;
     while i < children.len() {
         let child = &children[i].1;
-        if child.data.is_some() {
+        if child.data.is_some() || child.summary.is_some() {
             return Err(SchemaError::UnexpectedData);
         }
         if let Err(error) = check_attributes(child.attributes) {
@@ -307,6 +315,9 @@ pub enum SchemaError {
     MissingData,
     /// A stream where none belongs: on a group, a tuple, a fixed array, or a field inside a `bit_struct`.
     UnexpectedData,
+    /// A summary without levels, with numbers past 255, or of what has none: characters, enums, signed numbers that are
+    /// narrower than their element, arrays.
+    NoSummary,
     /// A field of no bit, or one that reaches past the end of its element.
     FieldOutsideElement,
     /// A collection inside a `bit_struct`, or one that is placed [`at`](Entity::at) a bit.
@@ -344,6 +355,7 @@ impl fmt::Display for SchemaError {
             ),
             Self::MissingData => f.write_str("an entity without its stream"),
             Self::UnexpectedData => f.write_str("a stream on an entity that has none of its own"),
+            Self::NoSummary => f.write_str("a summary without levels, or of what cannot have one"),
             Self::FieldOutsideElement => f.write_str("a field reaches past the end of its element"),
             Self::NotAField => f.write_str("a collection where only a field can be"),
             Self::NoElements => f.write_str("a tuple or a fixed array of nothing"),

@@ -39,7 +39,11 @@ impl Format for Kind<'_> {
 
 impl Format for Entity<'_> {
     fn format(&self, f: Formatter<'_>) {
-        let Self { kind, pos, attributes, data } = self;
-        write!(f, "Entity {{ kind: {}, pos: {}, attributes: {}, data: {} }}", kind, pos, attributes, data);
+        let Self { kind, pos, attributes, data, summary } = self;
+        write!(
+            f,
+            "Entity {{ kind: {}, pos: {}, attributes: {}, data: {}, summary: {} }}",
+            kind, pos, attributes, data, summary
+        );
     }
 }

@@ -30,6 +30,7 @@ pub use check::SchemaError;
 use core::marker::PhantomData;
 
 use super::raw::{Compression, Dialect, Element, Sample};
+use super::summary::{Order, Rule};
 
 /// Fewest elements in a block (specification, "Schema").
 pub const MIN_BLOCK: u32 = 4096;
@@ -138,6 +139,33 @@ impl StreamDef {
     }
 }
 
+/// The streams of the levels of a summary, numbered from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(super) struct Levels {
+    pub(super) first: u8,
+    pub(super) count: u8,
+}
+
+impl Levels {
+    /// The stream of a level, over the stream `of`.
+    #[inline(never)]
+    pub(super) const fn def(self, level: u8, of: &StreamDef, rule: Rule) -> StreamDef {
+        // What comes in while a block of the stream is open, behind less than a block of the level.
+        let groups = match of.block.checked_shr(rule.shift(level as u32)) {
+            Some(groups @ 1..) => groups,
+            _ => 1,
+        };
+        StreamDef {
+            id: self.first.wrapping_add(level),
+            element: of.element,
+            block: MIN_BLOCK,
+            compression: of.compression,
+            staged: MIN_BLOCK.saturating_add(groups.saturating_mul(rule.group_len() as u32)),
+        }
+    }
+}
+
 /// The value of an attribute.
 ///
 /// There is no null, and no negative integer: the reference reader refuses a file that holds one.
@@ -202,11 +230,12 @@ pub struct Entity<'a> {
     pub(super) pos: u8,
     pub(super) attributes: &'a [(&'a str, Attribute<'a>)],
     pub(super) data: Option<StreamDef>,
+    pub(super) summary: Option<Levels>,
 }
 
 impl<'a> Entity<'a> {
     const fn new(kind: Kind<'a>) -> Self {
-        Self { kind, pos: 0, attributes: &[], data: None }
+        Self { kind, pos: 0, attributes: &[], data: None, summary: None }
     }
 
     /// A collection of named entities, each with data of its own.
@@ -308,14 +337,39 @@ impl<'a> Entity<'a> {
         self
     }
 
-    fn streams(&self, visit: &mut dyn FnMut(&StreamDef)) {
-        if let Some(stream) = &self.data {
-            visit(stream);
+    /// Adds a summary of its stream, of `levels` levels, whose streams have the numbers from `first` on.
+    ///
+    /// It is built by [`push_summarised`](super::Recorder::push_summarised); of its levels, the file has those that
+    /// its length comes to ([`Rule::levels`]), and none if elements came in by another way. Each takes a staging
+    /// buffer of 4096 elements, and of what comes in while a block of its stream is open: with blocks of 4096
+    /// elements, half as many for the first level, and half of that for each next one.
+    #[must_use]
+    pub const fn summary(mut self, first: u8, levels: u8) -> Self {
+        self.summary = Some(Levels { first, count: levels });
+        self
+    }
+
+    /// What a summary of its stream holds.
+    pub(super) const fn rule(&self, dialect: Dialect) -> Option<Rule> {
+        let Some(stream) = self.data else { return None };
+        match (self.kind, stream.element) {
+            (Kind::Bits { .. } | Kind::BitStruct { .. }, _) => Some(Rule::BitAndOr),
+            (Kind::Int { .. }, _) => Some(Rule::Range(Order::Unsigned)),
+            (Kind::Signed { bits }, element) if bits == element.size() * 8 => {
+                Some(Rule::Range(Order::Signed))
+            }
+            (Kind::Float32, Element::U32) | (Kind::Float64, Element::U64) => Some(Rule::Range(Order::Float)),
+            (Kind::Timestamp, _) => Some(Rule::skip(dialect)),
+            _ => None,
         }
+    }
+
+    fn walk(&self, visit: &mut dyn FnMut(&Entity<'_>)) {
+        visit(self);
         match self.kind {
-            Kind::Group { children } => children.iter().for_each(|(_, child)| child.streams(visit)),
+            Kind::Group { children } => children.iter().for_each(|(_, child)| child.walk(visit)),
             Kind::Tuple { child, .. } | Kind::FixedArray { child, .. } | Kind::VariableArray { child } => {
-                child.streams(visit);
+                child.walk(visit);
             }
             // The fields of a bit_struct share its stream; the rest has no child.
             _ => {}
@@ -365,8 +419,22 @@ impl<'a> Schema<'a> {
         Ok(Self { root, dialect })
     }
 
-    /// Calls `visit` for each stream, in the order of the tree.
+    /// Calls `visit` for each stream, those of summaries last.
     pub(super) fn streams(&self, visit: &mut dyn FnMut(&StreamDef)) {
-        self.root.streams(visit);
+        self.root.walk(&mut |entity| entity.data.iter().for_each(&mut *visit));
+        self.summaries(&mut |of, levels, rule| {
+            (0..levels.count).for_each(|level| visit(&levels.def(level, of, rule)));
+        });
+    }
+
+    /// Calls `visit` for each summary: the stream, the levels, and what they hold.
+    pub(super) fn summaries(&self, visit: &mut dyn FnMut(&StreamDef, Levels, Rule)) {
+        self.root.walk(&mut |entity| {
+            if let (Some(of), Some(levels), Some(rule)) =
+                (&entity.data, entity.summary, entity.rule(self.dialect))
+            {
+                visit(of, levels, rule);
+            }
+        });
     }
 }

@@ -4,11 +4,8 @@ use super::operation::{Bits, Extent, First, Group, Lane as _, Last, Operation, l
 use super::{MAX_LEVELS, Order, Rule};
 use crate::izs::raw::Element;
 
-/// Elements that are worked through at once, level by level.
-const TILE: usize = 1024;
-
-/// Groups of level 0 in a tile, at most.
-const TILE_GROUPS: usize = TILE / 4;
+/// Elements of a tile that are fewer are worked through one by one. Two groups of level 0 at least.
+const SHORTEST_TILE: usize = 16;
 
 /// Calls `$body` with the operation of `$rule` on elements of `$element`.
 macro_rules! with_operation {
@@ -46,11 +43,12 @@ macro_rules! with_operation {
     }};
 }
 
-/// Builds the levels of a summary: 16 bytes a level, and a tile on the stack while it is fed.
+/// Builds the levels of a summary: 16 bytes a level.
 ///
-/// Levels past `LEVELS` are not built.
+/// Levels past `LEVELS` are not built. Elements are worked through in tiles, up to `GROUPS` groups of four at once, a
+/// power of two and 4 at least: while the pyramid is fed, it has five times that many elements on the stack.
 #[derive(Clone, Debug)]
-pub struct Pyramid<const LEVELS: usize = MAX_LEVELS> {
+pub struct Pyramid<const LEVELS: usize = MAX_LEVELS, const GROUPS: usize = 256> {
     rule: Rule,
     element: Element,
     /// Elements seen.
@@ -61,7 +59,13 @@ pub struct Pyramid<const LEVELS: usize = MAX_LEVELS> {
     waiting: [[u64; 2]; LEVELS],
 }
 
-impl<const LEVELS: usize> Pyramid<LEVELS> {
+impl<const LEVELS: usize, const GROUPS: usize> Pyramid<LEVELS, GROUPS> {
+    /// Most elements of a tile. Their number is always a power of two, and divides that of the elements before.
+    const TILE: usize = {
+        assert!(GROUPS.is_power_of_two() && GROUPS * 4 >= SHORTEST_TILE);
+        GROUPS * 4
+    };
+
     /// Nothing seen yet. A rule that does not [fit](Rule::fits) the element compares as unsigned.
     #[must_use]
     pub const fn new(rule: Rule, element: Element) -> Self {
@@ -85,6 +89,19 @@ impl<const LEVELS: usize> Pyramid<LEVELS> {
     /// for how the groups are split into calls of `put`.
     pub fn push(&mut self, elements: &[u8], put: &mut impl FnMut(u32, &[u8])) {
         with_operation!(self.rule, self.element, O => self.push_as::<O>(elements, put));
+    }
+
+    /// As [`push`](Self::push), of a pyramid of this rule and element: where they are constants, a program has no code
+    /// for others.
+    #[inline(always)]
+    pub(in crate::izs) fn push_known(
+        &mut self,
+        rule: Rule,
+        element: Element,
+        elements: &[u8],
+        put: &mut impl FnMut(u32, &[u8]),
+    ) {
+        with_operation!(rule, element, O => self.push_as::<O>(elements, put));
     }
 
     /// Continues from groups of `level` that are already stored: takes the groups of that level, from the first
@@ -116,15 +133,25 @@ impl<const LEVELS: usize> Pyramid<LEVELS> {
 
     fn push_as<O: Operation>(&mut self, elements: &[u8], put: &mut impl FnMut(u32, &[u8])) {
         let size = size_of::<O::Value>();
-        let behind = (self.count % TILE as u64) as usize;
-        let to_tile = if behind == 0 { 0 } else { (TILE - behind).saturating_mul(size) };
-        let (before, rest) = elements.split_at_checked(to_tile).unwrap_or((elements, &[]));
-        self.push_singly::<O>(before, put);
-        let mut tiles = rest.chunks_exact(TILE.saturating_mul(size));
-        for tile in &mut tiles {
-            self.push_tile::<O>(tile, put);
+        let mut rest = elements;
+        while rest.len() >= size {
+            let tile = self.tile(rest.len() / size);
+            let len = if tile == 0 { SHORTEST_TILE - self.count as usize % SHORTEST_TILE } else { tile };
+            let (now, later) = rest.split_at_checked(len.saturating_mul(size)).unwrap_or((rest, &[]));
+            if tile == 0 {
+                self.push_singly::<O>(now, put);
+            } else {
+                self.push_tile::<O>(now, put);
+            }
+            rest = later;
         }
-        self.push_singly::<O>(tiles.remainder(), put);
+    }
+
+    /// Elements of the largest tile that starts here, of at most `count`; 0 if the shortest does not.
+    fn tile(&self, count: usize) -> usize {
+        let aligned = self.count | Self::TILE as u64;
+        let tile = 1 << core::cmp::min(aligned.trailing_zeros(), count.checked_ilog2().unwrap_or(0));
+        if tile < SHORTEST_TILE { 0 } else { tile }
     }
 
     fn push_singly<O: Operation>(&mut self, elements: &[u8], put: &mut impl FnMut(u32, &[u8])) {
@@ -143,12 +170,15 @@ impl<const LEVELS: usize> Pyramid<LEVELS> {
         }
     }
 
+    // A function of its own, so that its stack is that of one operation.
+    #[inline(never)]
     fn push_tile<O: Operation>(&mut self, tile: &[u8], put: &mut impl FnMut(u32, &[u8])) {
-        let mut groups = [[O::Value::default(); 2]; TILE_GROUPS];
-        let mut above = [[O::Value::default(); 2]; TILE_GROUPS / 2];
+        let mut groups = [[O::Value::default(); 2]; GROUPS];
+        let mut above = [[O::Value::default(); 2]; GROUPS];
+        let elements = tile.len() / size_of::<O::Value>();
         O::reduce(tile, &mut groups);
-        self.count = self.count.wrapping_add(TILE as u64);
-        let mut len = TILE >> O::BASE;
+        self.count = self.count.wrapping_add(elements as u64);
+        let mut len = elements >> O::BASE;
         let mut level = 0;
         while len > 1 {
             self.put_all::<O>(level, groups.get(..len).unwrap_or_default(), put);
@@ -229,8 +259,8 @@ impl<const LEVELS: usize> Pyramid<LEVELS> {
             put(level, bytemuck::cast_slice(groups));
             return;
         }
-        let mut firsts = [O::Value::default(); TILE_GROUPS];
-        let count = groups.len().min(TILE_GROUPS);
+        let mut firsts = [O::Value::default(); GROUPS];
+        let count = groups.len().min(GROUPS);
         for (first, group) in firsts.iter_mut().zip(groups) {
             *first = group[0];
         }

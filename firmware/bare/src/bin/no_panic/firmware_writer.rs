@@ -5,7 +5,8 @@ use core::hint::black_box;
 
 use bare::recordings::{ADC, COUNTER, LOGIC, LOGIC_ONLY, SCHEMA, Sink, TIMES, Text, samples, show};
 use firmware_writer::{
-    ClosedBlock, Dialect, Entity, Error, FrameEncoder, Gap, Memory, Recording, Rle, Schema, Store, Stream,
+    BitAndOr, ClosedBlock, Dialect, Entity, Error, FrameEncoder, Gap, Memory, RangeFloat, RangeSigned,
+    RangeUnsigned, Recording, Reduction, Rle, Sample, Schema, SkipFirst, SkipLast, Store, Stream, Summary,
 };
 
 /// Records that a reader passes over.
@@ -27,6 +28,14 @@ pub(crate) fn all() {
         Records([0; 24]),
     ));
     one_stream(&mut Memory::<Store<32>, 1, 0>::new(Store::new()));
+    summarised::<u8, BitAndOr>(Entity::bits(black_box(8)));
+    summarised::<u16, BitAndOr>(Entity::bits(black_box(8)));
+    summarised::<u16, RangeUnsigned>(Entity::int(black_box(12)));
+    summarised::<u32, RangeSigned>(Entity::signed(black_box(32)));
+    summarised::<u32, RangeFloat>(Entity::float32());
+    summarised::<u64, RangeFloat>(Entity::float64());
+    summarised::<u64, SkipFirst>(Entity::timestamp());
+    summarised::<u64, SkipLast>(Entity::timestamp());
     schema();
 }
 
@@ -59,6 +68,26 @@ fn one_stream(memory: &mut Memory<Store<32>, 1, 0>) {
         recording.finish()
     };
     show(record(black_box(memory)).map(drop));
+}
+
+/// A stream and its summary.
+#[inline(never)]
+fn summarised<T: Sample, R: Reduction>(entity: Entity<'_>) {
+    let record = || {
+        let stream = Stream::<T>::new(black_box(0)).block(black_box(8192));
+        let entity = entity.data(stream.def()).summary(black_box(1), black_box(3));
+        let schema = Schema::try_new(entity, black_box(Dialect::Spec));
+        let Ok(schema) = schema else { return Ok(()) };
+        let mut memory = Memory::<Rle<256>, 4, 512, 65_536>::new(Rle::new());
+        let mut summary = Summary::<R, 3>::new(&schema, black_box(stream)).map_err(Error::Record)?;
+        let mut recording = Recording::start(black_box(&mut memory), &schema, Sink)?;
+        while black_box(true) {
+            recording.push_summarised(black_box(stream), &mut summary, samples())?;
+            recording.push(black_box(stream), samples())?;
+        }
+        recording.finish().map(drop)
+    };
+    show(record());
 }
 
 /// A schema that is put together at run time.
