@@ -6,32 +6,13 @@
 
 #![no_main]
 
-use std::io;
-use std::ops::Range;
-
 use core_codec::Limits;
 use core_codec::izs::model::Target;
 use core_codec::izs::raw::{FOOTER_MAGIC, Footer, HEADER};
 use core_codec::izs::reader;
 use core_codec::source;
 use libfuzzer_sys::fuzz_target;
-use std_io::{Fetch, Input, IzsFile};
-
-struct Bytes(Vec<u8>);
-
-impl Fetch for Bytes {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
-        Ok(self.0[range.start as usize..range.end as usize].to_vec())
-    }
-
-    fn gap(&self) -> u64 {
-        0
-    }
-}
+use std_io::{Input, IzsFile};
 
 fn file(data: &[u8]) -> Vec<u8> {
     if data.ends_with(&FOOTER_MAGIC) {
@@ -70,8 +51,7 @@ fuzz_target!(|data: &[u8]| {
     let bytes = file(data);
     let limits = limits();
     let opened = source::complete(reader::open(&bytes[..], &limits));
-    let ranges =
-        IzsFile::from_input(Input::fetching(Bytes(bytes.clone())).with_cache(1 << 10), limits.clone());
+    let ranges = IzsFile::from_input(Input::fetching(bytes.clone()).with_cache(1 << 10), limits.clone());
     assert_eq!(opened.is_ok(), ranges.is_ok());
     let (Ok(izs), Ok(ranges)) = (opened, ranges) else { return };
     let schema = izs.schema();

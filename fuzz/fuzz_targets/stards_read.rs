@@ -5,6 +5,7 @@ use core_codec::Limits;
 use core_codec::source::complete;
 use core_codec::stards::{Dataset, Draft, Slice};
 use libfuzzer_sys::fuzz_target;
+use std_io::{Error, Input, StardsFile};
 
 fuzz_target!(|file: &[u8]| {
     let mut limits = Limits::default();
@@ -24,10 +25,10 @@ fuzz_target!(|file: &[u8]| {
         let _ = complete(array.read_slice(file, &some));
         let _ = complete(array.view::<f64, _>(file));
     }
+    by_host(file, &dataset, &limits);
     for layer in dataset.layers() {
         let _ = complete(dataset.inherited_metadata(file, layer.name()));
     }
-    let _ = complete(dataset.verify(file));
     // What can be rewritten holds the same.
     let Ok(draft) = complete(Draft::from_dataset(&dataset, file)) else { return };
     let Ok(new) = draft.to_bytes(file) else { return };
@@ -42,3 +43,23 @@ fuzz_target!(|file: &[u8]| {
         }
     }
 });
+
+/// The host side, which fetches what it needs and works in parts, reads and finds the same.
+fn by_host(file: &[u8], dataset: &Dataset, limits: &Limits) {
+    let input = Input::fetching(file.to_vec()).with_cache(1 << 10);
+    let host = StardsFile::from_input(input, limits).unwrap();
+    assert_eq!(host.verify().unwrap(), complete(dataset.verify(file)).unwrap());
+    for (array, on_host) in dataset.arrays().iter().zip(host.arrays()) {
+        let whole = complete(array.read(file));
+        let mut joined = Vec::new();
+        let parts = on_host.for_each_part(|part| {
+            joined.extend_from_slice(part);
+            Ok::<_, Error>(())
+        });
+        match (&whole, on_host.tensor(), parts) {
+            (Ok(whole), Ok(tensor), Ok(())) => assert!(*whole == tensor && joined == whole.bytes()),
+            (Err(_), Err(_), Err(_)) => {}
+            (whole, tensor, parts) => panic!("{:?} {:?} {parts:?}", whole.is_ok(), tensor.is_ok()),
+        }
+    }
+}

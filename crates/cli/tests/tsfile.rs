@@ -162,6 +162,9 @@ fn an_encrypted_file_says_so() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("encrypted with AES128 at level 2"), "{text}");
+    assert!(text.contains("needs its master key of 16 bytes"), "{text}");
+    let info = stdout(&["info"], "java4_encrypted_aes128");
+    assert!(info.contains("encrypted with AES128 at level 2; --key takes the 16 bytes"), "{info}");
     let output = tripoint(&["digest", "--key", "0123456789abcdef"], &path);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not that of the file"));

@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Gets byte ranges of something of fixed length.
 pub trait Fetch: Send + Sync {
@@ -29,6 +30,41 @@ pub trait Fetch: Send + Sync {
     /// Two ranges with at most this many bytes between them are better fetched as one.
     fn gap(&self) -> u64 {
         16 << 10
+    }
+}
+
+/// Bytes that are in memory.
+impl Fetch for Vec<u8> {
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let bytes = self.get(range.start as usize..range.end as usize);
+        bytes.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Two copies cost no more than one.
+    fn gap(&self) -> u64 {
+        0
+    }
+}
+
+impl<T: Fetch + ?Sized> Fetch for Arc<T> {
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        (**self).fetch(range)
+    }
+
+    fn expect(&self, range: Range<u64>) {
+        (**self).expect(range);
+    }
+
+    fn gap(&self) -> u64 {
+        (**self).gap()
     }
 }
 

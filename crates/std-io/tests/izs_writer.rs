@@ -7,23 +7,10 @@ use core_codec::izs::model::{Kind, SchemaBuilder, StreamId};
 use core_codec::izs::summary::{Pyramid, Rule};
 use core_codec::izs::{Compression, Dialect, Element};
 use proptest::prelude::*;
-use std_io::{Fetch, Input, IzsFile, IzsWriter, WriteOptions};
-
-/// A file in memory.
-struct Memory(Vec<u8>);
-
-impl Fetch for Memory {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn fetch(&self, range: std::ops::Range<u64>) -> std::io::Result<Vec<u8>> {
-        Ok(self.0[range.start as usize..range.end as usize].to_vec())
-    }
-}
+use std_io::{Input, IzsFile, IzsWriter, WriteOptions};
 
 fn open(bytes: Vec<u8>) -> IzsFile {
-    IzsFile::from_input(Input::fetching(Memory(bytes)), Limits::default()).unwrap()
+    IzsFile::from_input(Input::fetching(bytes), Limits::default()).unwrap()
 }
 
 #[derive(Clone, Debug)]

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use core_codec::Limits;
 use core_codec::source::complete;
-use core_codec::stards::{BASE_LAYER, Compression, DataType, Draft, DraftArray, Slice, Storage, Tensor};
+use core_codec::stards::{
+    BASE_LAYER, Compression, DataType, Dataset, Draft, DraftArray, Slice, Storage, Tensor,
+};
 use proptest::prelude::*;
 use std_io::{Access, Error, Fetch, Input, StardsFile, StardsWriter};
 
@@ -233,6 +235,52 @@ fn verify_takes_few_fetches_and_little_memory() {
             // Header, metadata, and 4 MiB at a time.
             assert!(count.load(Ordering::Relaxed) <= 2 + 5, "{count:?}");
             bytes[middle] ^= 0x55;
+        }
+    }
+}
+
+/// Whole, part by part, by fetches: as the sans-IO readers, of files that are damaged, too.
+#[test]
+fn damaged_files_are_read_as_the_core_reads_them() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    let folders = ["stards", "stards-bad"].map(|name| fs::read_dir(testdata.join(name)).unwrap());
+    let paths = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut files = 0;
+    for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "stards")) {
+        let mut bytes = fs::read(&path).unwrap();
+        if bytes.len() > 100_000 {
+            continue;
+        }
+        files += 1;
+        let step = bytes.len().div_ceil(8).max(1);
+        for at in (0..bytes.len()).step_by(step) {
+            bytes[at] ^= 0x41;
+            compare_with_core(&bytes);
+            bytes[at] ^= 0x41;
+        }
+    }
+    assert!(files > 30);
+}
+
+fn compare_with_core(file: &[u8]) {
+    let mut limits = Limits::default();
+    limits.item_bytes = 16 << 20;
+    let dataset = complete(Dataset::open(file, &limits));
+    let host = StardsFile::from_input(Input::fetching(file.to_vec()).with_cache(1 << 10), &limits);
+    assert_eq!(dataset.is_ok(), host.is_ok());
+    let (Ok(dataset), Ok(host)) = (dataset, host) else { return };
+    assert_eq!(host.verify().unwrap(), complete(dataset.verify(file)).unwrap());
+    for (array, on_host) in dataset.arrays().iter().zip(host.arrays()) {
+        let whole = complete(array.read(file));
+        let mut joined = Vec::new();
+        let parts = on_host.for_each_part(|part| {
+            joined.extend_from_slice(part);
+            Ok::<_, Error>(())
+        });
+        match (&whole, on_host.tensor(), parts) {
+            (Ok(whole), Ok(tensor), Ok(())) => assert!(*whole == tensor && joined == whole.bytes()),
+            (Err(_), Err(_), Err(_)) => {}
+            (whole, tensor, parts) => panic!("{:?} {:?} {parts:?}", whole.is_ok(), tensor.is_ok()),
         }
     }
 }

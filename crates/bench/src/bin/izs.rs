@@ -11,7 +11,6 @@ use std::process::Command;
 use std::sync::Arc;
 use std::{env, fs};
 
-use bench::izs::Memory;
 use bench::izs::reference::{self, Blocks, InMemory, Samples};
 use bench::izs::table::{NEARLY, Table};
 use core_codec::Limits;
@@ -214,7 +213,7 @@ fn write_file(data: Data, bytes: &[u8], path: &Path, options: &WriteOptions) {
 }
 
 fn open_memory(file: &Arc<Vec<u8>>) -> IzsFile {
-    IzsFile::from_input(Input::fetching(Memory(file.clone())), Limits::default()).expect("a valid file")
+    IzsFile::from_input(Input::fetching(file.clone()), Limits::default()).expect("a valid file")
 }
 
 fn reads(data: Data, bytes: &[u8], file: &[u8], options: &Options, path: &Path) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Reads TsFiles beside the Python packages `tsfile` 2.5.0 and `pyarrow`, on the same data.
 //!
 //! `cargo xtask bench tsfile [--seconds N]` makes a Python environment under `target/`, writes the files there, and
-//! prints millions of points a second: full scans into batches of columns on one core and on two, the time to
-//! open a file of 100,000 series and read one, and each decoder alone.
+//! prints millions of points a second: full scans into batches of columns on one core, on two, and of two processes on a
+//! core each ("2 apart", what the machine can do when nothing is shared but its memory); the time to open a file of 100,000 series and read one, and each decoder alone.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -61,20 +61,48 @@ fn run(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// A command that runs on `cores`, with as many threads.
+fn on_cores(cores: std::ops::Range<usize>, program: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("taskset");
+    command.arg("-c").arg(format!("{}-{}", cores.start, cores.end - 1)).arg(program).args(args);
+    command.env("RAYON_NUM_THREADS", cores.len().to_string());
+    command
+}
+
 /// Runs a command on the first `cores` cores and reads the number that it prints.
 fn pinned(cores: usize, program: &Path, args: &[&str]) -> Result<f64> {
-    let list = if cores == 1 { "0".to_owned() } else { format!("0-{}", cores - 1) };
-    let mut command = Command::new("taskset");
-    command.args(["-c", &list]).arg(program).args(args).env("RAYON_NUM_THREADS", cores.to_string());
-    Ok(run(&mut command)?.trim().parse()?)
+    Ok(run(&mut on_cores(0..cores, program, args))?.trim().parse()?)
+}
+
+/// Runs a command twice at once, on a core each, and adds what they print: what two cores can do that share nothing
+/// but their memory.
+fn apart(program: &Path, args: &[&str]) -> Result<f64> {
+    let start = |core| {
+        on_cores(core..core + 1, program, args).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()
+    };
+    let mut sum = 0.0;
+    for process in [start(0)?, start(1)?] {
+        let output = process.wait_with_output()?;
+        sum += String::from_utf8(output.stdout)?.trim().parse::<f64>()?;
+    }
+    Ok(sum)
 }
 
 fn scans(python: &Path, folder: &Path, seconds: f64) -> Result<()> {
     let myself = env::current_exe()?;
     println!("full scan into batches, {COLUMNS} columns, millions of points a second");
     println!(
-        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}",
-        "file", "1 core", "2 cores", "wheel 1", "wheel 2", "parquet", "/wheel", "2 / 1"
+        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9}",
+        "file",
+        "1 core",
+        "2 cores",
+        "2 apart",
+        "wheel 1",
+        "wheel 2",
+        "parquet",
+        "/wheel",
+        "2 / 1",
+        "2 / apart"
     );
     for name in NAMES {
         let file = folder.join(format!("{name}.tsfile"));
@@ -83,17 +111,20 @@ fn scans(python: &Path, folder: &Path, seconds: f64) -> Result<()> {
         let ours = |cores| pinned(cores, &myself, &["--seconds", &seconds, "--scan", file]);
         let theirs = |cores, task| pinned(cores, python, &[SCRIPT, task, folder, name, &seconds]);
         let (one, wheel) = (ours(1)?, theirs(1, "scan")?);
+        let apart = apart(&myself, &["--seconds", &seconds, "--scan", file])?;
         let (two, wheel_two) = (ours(2)?, theirs(2, "scan")?);
         let parquet = theirs(1, "parquet")?;
         println!(
-            "{name:<12} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>8.2} {:>8.2}",
+            "{name:<12} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>8.2} {:>8.2} {:>9.2}",
             one / 1e6,
             two / 1e6,
+            apart / 1e6,
             wheel / 1e6,
             wheel_two / 1e6,
             parquet / 1e6,
             one / wheel,
-            two / one
+            two / one,
+            two / apart
         );
     }
     Ok(())

@@ -150,7 +150,12 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "{}", output::printable(error))?;
     }
     if let Some(encryption) = metadata.encryption() {
-        writeln!(out, "encrypted with {}", output::printable(&encryption.to_string()))?;
+        let how = encryption.to_string();
+        writeln!(
+            out,
+            "encrypted with {}; --key takes the 16 bytes of the master key",
+            output::printable(&how)
+        )?;
     }
     for table in &metadata.tables {
         let columns: Vec<String> = table

@@ -55,9 +55,11 @@ impl Encryption {
     /// The error of whoever reads data without a key.
     #[must_use]
     pub fn no_key(&self) -> Error {
+        let aes = self.kind.ends_with("AES128");
+        let key = if aes { "; reading it needs its master key of 16 bytes" } else { ", which is not read" };
         self.error(
             ErrorKind::Unsupported("encrypted data without a key"),
-            format!("the file is encrypted with {self}; reading it needs its master key"),
+            format!("the file is encrypted with {self}{key}"),
         )
     }
 

@@ -1,6 +1,7 @@
 //! Rows of many devices.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::mem;
 use std::sync::Arc;
 
 use core_codec::ErrorKind;
@@ -44,6 +45,17 @@ enum Ahead {
 /// What has been read of some devices, in order.
 type Group = VecDeque<Result<Ahead, Error>>;
 
+/// What reading a device takes, used again for the next: memory that is new costs more than decoding into it, and what
+/// one thread frees another has to ask for.
+#[derive(Default)]
+struct Memory {
+    rows: Option<Rows>,
+    batches: Vec<Batch>,
+}
+
+/// Batches that are kept for later.
+const SPARE: usize = 4 * DEVICES;
+
 /// What is asked of each device.
 struct Query {
     columns: Option<Vec<String>>,
@@ -57,7 +69,11 @@ pub struct Scan<'a> {
     query: Arc<Query>,
     filter: Box<dyn Fn(&DeviceId) -> bool + 'a>,
     /// Groups that threads are reading.
-    reading: VecDeque<Box<dyn FnOnce() -> Group + Send>>,
+    reading: VecDeque<Box<dyn FnOnce() -> (Group, Memory) + Send>>,
+    /// Of groups that have been read.
+    memories: Vec<Memory>,
+    /// Batches that have been given.
+    spare: Vec<Batch>,
     ahead: Group,
     large: Option<(DeviceId, RowReader<'a>)>,
     left_out: BTreeSet<String>,
@@ -83,6 +99,8 @@ impl TsFile {
             }),
             filter: Box::new(filter),
             reading: VecDeque::new(),
+            memories: Vec::new(),
+            spare: Vec::new(),
             ahead: VecDeque::new(),
             large: None,
             left_out: BTreeSet::new(),
@@ -150,7 +168,8 @@ impl Scan<'_> {
                 Some(Ok(Ahead::Rows { device, fields, left_out, mut batches })) => {
                     self.left_out.extend(left_out.iter().map(ToString::to_string));
                     let Some(batch) = batches.pop_front() else { continue };
-                    *into = ScanBatch { device: device.clone(), fields: fields.clone(), batch };
+                    self.spare.push(mem::replace(&mut into.batch, batch));
+                    (into.device, into.fields) = (device.clone(), fields.clone());
                     if !batches.is_empty() {
                         let left_out = Vec::new();
                         self.ahead.push_front(Ok(Ahead::Rows { device, fields, left_out, batches }));
@@ -167,7 +186,9 @@ impl Scan<'_> {
     fn read_ahead(&mut self) -> bool {
         let Some(map) = self.file.input.shared_map().filter(|_| parallel::width() > 1) else {
             let next = self.entries(1).pop();
-            self.ahead.extend(next.map(|device| self.query.read(self.file, device?)));
+            let mut memory = self.memory();
+            self.ahead.extend(next.map(|device| self.query.read(self.file, device?, &mut memory)));
+            self.memories.push(memory);
             return !self.ahead.is_empty();
         };
         while self.reading.len() < parallel::width() {
@@ -176,12 +197,25 @@ impl Scan<'_> {
                 break;
             }
             let (reader, map, query) = (self.file.reader.clone(), map.clone(), self.query.clone());
-            let read = move |device: Result<_, _>| query.read_mapped(&reader, &map, device?);
-            self.reading.push_back(parallel::start(move || entries.into_iter().map(read).collect()));
+            let mut memory = self.memory();
+            self.reading.push_back(parallel::start(move || {
+                let read = |device: Result<_, _>| query.read_mapped(&reader, &map, device?, &mut memory);
+                (entries.into_iter().map(read).collect(), memory)
+            }));
         }
-        let next = self.reading.pop_front();
-        self.ahead = next.map(|wait| wait()).unwrap_or_default();
+        let Some(wait) = self.reading.pop_front() else { return false };
+        let (group, memory) = wait();
+        self.memories.push(memory);
+        self.ahead = group;
         !self.ahead.is_empty()
+    }
+
+    /// Memory that is not in use.
+    fn memory(&mut self) -> Memory {
+        let mut memory = self.memories.pop().unwrap_or_default();
+        memory.batches.append(&mut self.spare);
+        memory.batches.truncate(SPARE);
+        memory
     }
 
     /// The next devices that pass the filter.
@@ -197,9 +231,9 @@ impl Query {
         self.columns.as_ref().map(|names| names.iter().map(String::as_str).collect())
     }
 
-    fn read(&self, file: &TsFile, device: DeviceEntry) -> Result<Ahead, Error> {
+    fn read(&self, file: &TsFile, device: DeviceEntry, memory: &mut Memory) -> Result<Ahead, Error> {
         match file.input.mapped() {
-            Some(bytes) => self.read_mapped(&file.reader, bytes, device),
+            Some(bytes) => self.read_mapped(&file.reader, bytes, device, memory),
             None => {
                 let plan = file.plan(&device, self.columns().as_deref(), self.range)?;
                 Ok(Ahead::Large { device, plan })
@@ -208,17 +242,30 @@ impl Query {
     }
 
     /// Reads a small device, and plans a large one.
-    fn read_mapped(&self, reader: &Reader, bytes: &[u8], device: DeviceEntry) -> Result<Ahead, Error> {
+    fn read_mapped(
+        &self,
+        reader: &Reader,
+        bytes: &[u8],
+        device: DeviceEntry,
+        memory: &mut Memory,
+    ) -> Result<Ahead, Error> {
         let plan = complete(Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range))?;
         if plan.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
             return Ok(Ahead::Large { device, plan });
         }
         let (fields, mut left_out) = (plan.fields.clone(), plan.left_out.clone());
-        let mut rows = Rows::new(reader, plan);
+        let rows = match &mut memory.rows {
+            Some(rows) => {
+                rows.restart(reader, plan);
+                rows
+            }
+            none => none.insert(Rows::new(reader, plan)),
+        };
         let (mut batches, mut found) = (VecDeque::new(), 0);
         loop {
-            let mut batch = Batch::default();
+            let mut batch = memory.batches.pop().unwrap_or_default();
             if !complete(rows.next(reader, bytes, &Serial, &mut batch))? {
+                memory.batches.push(batch);
                 left_out.extend(rows.take_left_out());
                 return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
             }

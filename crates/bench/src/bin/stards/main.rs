@@ -24,7 +24,7 @@ use crate::goals::Goals;
 
 const COUNT: usize = 8 << 20;
 const BYTES: usize = 8 * COUNT;
-const RUNS: usize = 10;
+const RUNS: usize = 5;
 const CODECS: [Compression; 6] = [
     Compression::None,
     Compression::Lz4,

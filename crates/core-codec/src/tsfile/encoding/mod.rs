@@ -261,6 +261,20 @@ fn float<'a, T: scaled::Float>(
     }
 }
 
+/// Appends `count` values by `block`, which appends those of one block and is told how many there may be in all.
+fn blocks<'a, T>(
+    mut input: &'a [u8],
+    count: usize,
+    out: &mut Vec<T>,
+    block: impl Fn(&'a [u8], usize, &mut Vec<T>) -> Result<&'a [u8], ErrorKind>,
+) -> Result<&'a [u8], ErrorKind> {
+    let all = out.len() + count;
+    while out.len() < all {
+        input = block(input, all, out)?;
+    }
+    Ok(input)
+}
+
 /// Takes the parts that nom's parsers return out of a decoder's way.
 pub(crate) fn part<'a, T>(
     parser: impl FnOnce(&'a [u8]) -> crate::wire::Parsed<'a, T>,

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Word, check_room, part, split};
+use super::{Word, blocks, check_room, part, split};
 use crate::error::ErrorKind;
 use crate::tsfile::wire::{boolean, int32};
 
@@ -11,43 +11,38 @@ use crate::tsfile::wire::{boolean, int32};
 ///
 /// # Errors
 /// What is wrong with the stream.
-pub fn decode<'a, T: Word>(
-    mut input: &'a [u8],
-    count: usize,
-    out: &mut Vec<T>,
-) -> Result<&'a [u8], ErrorKind> {
-    let all = out.len() + count;
-    while out.len() < all {
-        let (rest, missing) = part(boolean, input)?;
-        let (bitmap, rest) = if missing {
-            let (rest, length) = part(int32, rest)?;
-            let length =
-                u64::try_from(length).map_err(|_| ErrorKind::Invalid("negative length of a bitmap"))?;
-            let (bitmap, rest) = split(rest, length)?;
-            (Some(bitmap), rest)
-        } else {
-            (None, rest)
-        };
-        let (rest, slots) = part(int32, rest)?;
-        let slots = u64::try_from(slots)
-            .ok()
-            .filter(|&slots| slots > 0)
-            .ok_or(ErrorKind::Invalid("block without values"))?;
-        let (numbers, rest) = split(rest, u64::from(T::BITS / 4))?;
-        let number = |bytes: &[u8]| bytes.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-        let (step, first) = numbers.split_at(numbers.len() / 2);
-        let (step, first) = (number(step), number(first));
-        let value = |slot: u64| T::from_word(first.wrapping_add(step.wrapping_mul(slot)));
-        match bitmap {
-            None => {
-                check_room(out.len(), slots, all)?;
-                out.extend((0..slots).map(value));
-            }
-            Some(bitmap) => sparse(bitmap, slots, all, value, out)?,
+pub fn decode<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    blocks(input, count, out, block)
+}
+
+fn block<'a, T: Word>(input: &'a [u8], all: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    let (rest, missing) = part(boolean, input)?;
+    let (bitmap, rest) = if missing {
+        let (rest, length) = part(int32, rest)?;
+        let length = u64::try_from(length).map_err(|_| ErrorKind::Invalid("negative length of a bitmap"))?;
+        let (bitmap, rest) = split(rest, length)?;
+        (Some(bitmap), rest)
+    } else {
+        (None, rest)
+    };
+    let (rest, slots) = part(int32, rest)?;
+    let slots = u64::try_from(slots)
+        .ok()
+        .filter(|&slots| slots > 0)
+        .ok_or(ErrorKind::Invalid("block without values"))?;
+    let (numbers, rest) = split(rest, u64::from(T::BITS / 4))?;
+    let number = |bytes: &[u8]| bytes.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+    let (step, first) = numbers.split_at(numbers.len() / 2);
+    let (step, first) = (number(step), number(first));
+    let value = |slot: u64| T::from_word(first.wrapping_add(step.wrapping_mul(slot)));
+    match bitmap {
+        None => {
+            check_room(out.len(), slots, all)?;
+            out.extend((0..slots).map(value));
         }
-        input = rest;
+        Some(bitmap) => sparse(bitmap, slots, all, value, out)?,
     }
-    Ok(input)
+    Ok(rest)
 }
 
 fn sparse<T: Word>(

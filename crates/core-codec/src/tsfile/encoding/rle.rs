@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::bits::{packed_bytes, unpack};
-use super::{Integer, check_room, part, split};
+use super::{Integer, blocks, check_room, part, split};
 use crate::error::ErrorKind;
 use crate::tsfile::wire::{byte, uvarint};
 
@@ -16,25 +16,25 @@ use crate::tsfile::wire::{byte, uvarint};
 /// # Errors
 /// What is wrong with the stream.
 pub fn decode<'a, T: Integer>(
-    mut input: &'a [u8],
+    input: &'a [u8],
     count: usize,
     out: &mut Vec<T>,
 ) -> Result<&'a [u8], ErrorKind> {
-    let all = out.len() + count;
-    while out.len() < all {
-        let (rest, length) = part(uvarint, input)?;
-        let (block, rest) = split(rest, length.into())?;
-        let (mut runs, width) = part(byte, block)?;
-        if u32::from(width) > T::BITS {
-            let (max, found) = (T::BITS.into(), width.into());
-            return Err(ErrorKind::OutOfRange { what: "bit width", min: 0, max, found });
-        }
-        while !runs.is_empty() {
-            runs = run(runs, width.into(), all, out)?;
-        }
-        input = rest;
+    blocks(input, count, out, block)
+}
+
+fn block<'a, T: Integer>(input: &'a [u8], all: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    let (rest, length) = part(uvarint, input)?;
+    let (block, rest) = split(rest, length.into())?;
+    let (mut runs, width) = part(byte, block)?;
+    if u32::from(width) > T::BITS {
+        let (max, found) = (T::BITS.into(), width.into());
+        return Err(ErrorKind::OutOfRange { what: "bit width", min: 0, max, found });
     }
-    Ok(input)
+    while !runs.is_empty() {
+        runs = run(runs, width.into(), all, out)?;
+    }
+    Ok(rest)
 }
 
 fn run<'a, T: Integer>(

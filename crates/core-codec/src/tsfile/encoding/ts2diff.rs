@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::bits::{packed_bytes, unpack};
-use super::{Word, check_room, part, split};
+use super::{Word, blocks, check_room, part, split};
 use crate::error::ErrorKind;
 use crate::tsfile::wire::int32;
 
@@ -33,10 +33,10 @@ fn header<T: Word>(input: &[u8]) -> Result<Block<'_>, ErrorKind> {
     Ok(Block { differences, width, min: number(min), first: number(first), rest })
 }
 
-/// Appends one block of at most `room` values.
-fn block<'a, T: Word>(input: &'a [u8], room: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+/// Appends one block, with which there are at most `all` values.
+fn block<'a, T: Word>(input: &'a [u8], all: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
     let Block { differences, width, min, first, rest } = header::<T>(input)?;
-    let values = check_room(0, differences + 1, room)?;
+    let values = check_room(out.len(), differences + 1, all)?;
     let (packed, rest) = split(rest, packed_bytes(values - 1, width))?;
     let start = out.len();
     out.resize(start + values, T::from_word(first));
@@ -55,17 +55,8 @@ fn block<'a, T: Word>(input: &'a [u8], room: usize, out: &mut Vec<T>) -> Result<
 ///
 /// # Errors
 /// What is wrong with the stream; [`ErrorKind::OutOfRange`] for a block of more values than are left.
-pub fn decode<'a, T: Word>(
-    mut input: &'a [u8],
-    count: usize,
-    out: &mut Vec<T>,
-) -> Result<&'a [u8], ErrorKind> {
-    let all = out.len() + count;
-    while out.len() < all {
-        let room = all - out.len();
-        input = block(input, room, out)?;
-    }
-    Ok(input)
+pub fn decode<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    blocks(input, count, out, block)
 }
 
 /// Appends all values of the stream, at most `most`.
@@ -75,8 +66,7 @@ pub fn decode<'a, T: Word>(
 pub fn decode_all<T: Word>(mut input: &[u8], most: usize, out: &mut Vec<T>) -> Result<(), ErrorKind> {
     let all = out.len().saturating_add(most);
     while !input.is_empty() {
-        let room = all - out.len();
-        input = block(input, room, out)?;
+        input = block(input, all, out)?;
     }
     Ok(())
 }

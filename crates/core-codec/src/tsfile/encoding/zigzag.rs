@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Word, check_room, part, split};
+use super::{Word, blocks, check_room, part, split};
 use crate::error::ErrorKind;
 use crate::tsfile::wire::{unzigzag64, uvarint, uvarint64};
 
@@ -10,38 +10,34 @@ use crate::tsfile::wire::{unzigzag64, uvarint, uvarint64};
 ///
 /// # Errors
 /// What is wrong with the stream.
-pub fn decode<'a, T: Word>(
-    mut input: &'a [u8],
-    count: usize,
-    out: &mut Vec<T>,
-) -> Result<&'a [u8], ErrorKind> {
-    let all = out.len() + count;
-    while out.len() < all {
-        let (rest, bytes) = part(uvarint, input)?;
-        let (rest, values) = part(uvarint, rest)?;
-        let values = check_room(out.len(), values.into(), all)?;
-        let (mut block, rest) = split(rest, bytes.into())?;
-        if values == 0 {
-            return Err(ErrorKind::Invalid("empty block"));
-        }
-        out.reserve(values.min(block.len()));
-        for _ in 0..values {
-            let value;
-            (block, value) = match *block {
-                [byte, ref rest @ ..] if byte < 0x80 => (rest, byte.into()),
-                _ => part(uvarint64, block)?,
-            };
-            if T::BITS == 32 && value > u32::MAX.into() {
-                return Err(ErrorKind::Invalid("variable-length integer passes 32 bits"));
-            }
-            out.push(T::from_word(unzigzag64(value) as u64));
-        }
-        if !block.is_empty() {
-            return Err(ErrorKind::Invalid("bytes left over in a block"));
-        }
-        input = rest;
+pub fn decode<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    blocks(input, count, out, block)
+}
+
+fn block<'a, T: Word>(input: &'a [u8], all: usize, out: &mut Vec<T>) -> Result<&'a [u8], ErrorKind> {
+    let (rest, bytes) = part(uvarint, input)?;
+    let (rest, values) = part(uvarint, rest)?;
+    let values = check_room(out.len(), values.into(), all)?;
+    let (mut block, rest) = split(rest, bytes.into())?;
+    if values == 0 {
+        return Err(ErrorKind::Invalid("empty block"));
     }
-    Ok(input)
+    out.reserve(values.min(block.len()));
+    for _ in 0..values {
+        let value;
+        (block, value) = match *block {
+            [byte, ref rest @ ..] if byte < 0x80 => (rest, byte.into()),
+            _ => part(uvarint64, block)?,
+        };
+        if T::BITS == 32 && value > u32::MAX.into() {
+            return Err(ErrorKind::Invalid("variable-length integer passes 32 bits"));
+        }
+        out.push(T::from_word(unzigzag64(value) as u64));
+    }
+    if !block.is_empty() {
+        return Err(ErrorKind::Invalid("bytes left over in a block"));
+    }
+    Ok(rest)
 }
 
 #[cfg(test)]

@@ -207,6 +207,12 @@ impl Rows {
         }
     }
 
+    /// Starts to read another plan of the same file, with the memory of the one before.
+    pub fn restart(&mut self, file: &TsFile, plan: Plan) {
+        let spare = mem::take(&mut self.spare);
+        *self = Self { spare, ..Self::new(file, plan) };
+    }
+
     /// The columns of the batches.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
