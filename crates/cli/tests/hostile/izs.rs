@@ -4,6 +4,13 @@ use crate::support::{File, data, said, zeros};
 
 const BIT_AND_OR: &str = r#""bit_and_or":{"base_level":"#;
 
+/// A schema of one stream of bytes with one level.
+fn with_level(elements: &str, base: u32, level: &str) -> String {
+    format!(
+        r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}{base},"levels":[{level}]}}}}}}}}"#
+    )
+}
+
 /// Groups of 4 Mi elements fold block by block.
 #[test]
 fn verify_holds_a_block_and_not_a_group() {
@@ -12,9 +19,7 @@ fn verify_holds_a_block_and_not_a_group() {
     let level = file.blocks(&[0; 4], 1);
     let (elements, level) =
         (data("u8", 8 << 20, 1 << 20, "zstd", elements), data("u8", 4, 4096, "none", level));
-    let schema = format!(
-        r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}22,"levels":[{level}]}}}}}}}}"#
-    );
+    let schema = with_level(&elements, 22, &level);
     let (text, code) = said(file.run(&schema, &["verify", "--summaries"]));
     assert_eq!(code, Some(0), "{text}");
 }
@@ -27,9 +32,7 @@ fn verify_believes_no_length() {
     let level = file.blocks(&[0, 0], 1);
     let (elements, level) =
         (data("u8", 1 << 32, 1 << 33, "zstd", elements), data("u8", 2, 4096, "none", level));
-    let schema = format!(
-        r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}31,"levels":[{level}]}}}}}}}}"#
-    );
+    let schema = with_level(&elements, 31, &level);
     let (text, code) = said(file.run(&schema, &["verify", "--summaries"]));
     assert_eq!(code, Some(1), "{text}");
 }
@@ -43,9 +46,7 @@ fn verify_finds_the_group_that_differs() {
     let elements = data("u8", 8, 3, "none", elements);
     for (level, bytes, expected) in [(good, "good", 0), (bad, "bad", 1)] {
         let level = data("u8", 4, 3, "none", level);
-        let schema = format!(
-            r#"{{"entity":{{"type":"bits","bits":8,"data":{elements},"summaries":{{{BIT_AND_OR}2,"levels":[{level}]}}}}}}}}"#
-        );
+        let schema = with_level(&elements, 2, &level);
         let (text, code) = said(file.clone().run(&schema, &["verify", "--summaries"]));
         assert_eq!(code, Some(expected), "{bytes}: {text}");
         assert_eq!(text.contains("group 1 differs"), expected == 1, "{bytes}: {text}");
