@@ -72,9 +72,9 @@ pub(crate) trait Document {
     /// [`Outcome::Failed`].
     fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome>;
 
-    /// The overview as one JSON object; its first member is `format`. What cannot be read has a member `error`,
-    /// and makes the outcome [`Outcome::Failed`].
-    fn info_json(&self) -> anyhow::Result<(Row, Outcome)>;
+    /// Prints the overview as one JSON object; its first member is `format`. What cannot be read has a member
+    /// `error`, and makes the outcome [`Outcome::Failed`].
+    fn info_json(&self, out: &mut dyn Write) -> anyhow::Result<Outcome>;
 
     /// Emits one row for each item, with the name that `cat` takes, in file order. An item that cannot be read has
     /// a member `error`.

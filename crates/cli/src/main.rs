@@ -26,8 +26,7 @@ fn main() -> ExitCode {
     let path = args.command.file();
     match run(&args.command, args.key.as_deref()) {
         Ok(outcome) => {
-            if outcome == Outcome::Failed && matches!(args.command, Command::Info { .. } | Command::Ls { .. })
-            {
+            if outcome == Outcome::Failed && !matches!(args.command, Command::Verify { .. }) {
                 output::complain(&format!("{}: not all of it can be read", path.display()));
             }
             outcome.into()
@@ -61,11 +60,7 @@ fn run(command: &Command, key: Option<&str>) -> anyhow::Result<Outcome> {
 
 fn print(command: &Command, document: &dyn Document) -> anyhow::Result<Outcome> {
     output::to_stdout(|out| match command {
-        Command::Info { json: true, .. } => {
-            let (overview, outcome) = document.info_json()?;
-            output::json_line(out, &overview)?;
-            Ok(outcome)
-        }
+        Command::Info { json: true, .. } => document.info_json(out),
         Command::Info { .. } => document.info(out),
         Command::Ls { json, .. } => list(document, *json, out),
         Command::Cat { item, range, slice, rows, format, .. } => {

@@ -151,8 +151,9 @@ fn schemas_that_swell_stop_at_a_limit() {
         (group_of(40_000, "{\"type\":\"null\"}"), 1, "not all of it can be read"),
         ("[".repeat(1_000_000), 1, "recursion limit exceeded"),
         (below_groups(60, "a", &big), 0, ""),
-        (below_groups(60, &"n".repeat(100_000), "{}"), 1, "bytes of all names"),
-        (below_groups(1, &"n".repeat(100_000), &group_of(60_000, "{}")), 1, "bytes of all names"),
+        (below_groups(1, &"n".repeat(65_537), "{}"), 1, "bytes of a name: 65537 is over the limit of 65536"),
+        (below_groups(60, &"n".repeat(60_000), "{}"), 1, "bytes of all names"),
+        (below_groups(1, &"n".repeat(60_000), &group_of(60_000, "{}")), 1, "bytes of all names"),
         (format!("\"{}\"", "a".repeat(16 << 20)), 1, "decoded bytes: 16777217 is over the limit of 16777216"),
     ];
     for (entity, code, says) in table {

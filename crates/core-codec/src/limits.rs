@@ -16,6 +16,8 @@ use crate::error::ErrorKind;
 pub struct Limits {
     /// Bytes of a decompressed schema, header or metadata record.
     pub metadata_bytes: u64,
+    /// Bytes of one name in a schema: of an entity, a type, a method, an unknown member.
+    pub name_bytes: u64,
     /// Nested levels of a tree (schema, index).
     pub depth: u64,
     /// Nodes of a tree, entries of a table, keys of a registry.
@@ -33,6 +35,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             metadata_bytes: 16 << 20,
+            name_bytes: 64 << 10,
             depth: 128,
             entries: 1 << 18,
             block_bytes: 64 << 20,

@@ -105,7 +105,7 @@ impl Fetch for FileRanges {
 
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let len = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-        let mut bytes = vec![0; len];
+        let mut bytes = bytemuck::try_zeroed_vec(len).map_err(|()| io::ErrorKind::OutOfMemory)?;
         read_exact_at(&self.file, &mut bytes, range.start).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
                 io::Error::new(error.kind(), "the file changed while it was read")

@@ -20,6 +20,9 @@ const TAIL_LEN: u64 = 1 << 20;
 /// Bytes of an answer that are read, and tried again, at a time.
 const PIECE: u64 = 8 << 20;
 
+/// The longest that a server may take to be reached and to begin an answer.
+const ANSWER: Duration = Duration::from_secs(15);
+
 /// How a remote file is read.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -103,8 +106,13 @@ enum Failure {
 
 impl HttpRanges {
     fn open(url: &str, options: HttpOptions) -> io::Result<(Self, Vec<u8>)> {
-        let config =
-            Agent::config_builder().timeout_global(Some(options.timeout)).http_status_as_error(false).build();
+        let answer = options.timeout.min(ANSWER);
+        let config = Agent::config_builder()
+            .timeout_global(Some(options.timeout))
+            .timeout_connect(Some(answer))
+            .timeout_recv_response(Some(answer))
+            .http_status_as_error(false)
+            .build();
         let agent = Agent::new_with_config(config);
         let (tail, len, version) = retrying(&options, || {
             let response = request(&agent, url, &format!("bytes=-{TAIL_LEN}"))?;
@@ -184,6 +192,8 @@ impl Ahead {
         io::copy(&mut body.by_ref().take(skipped), &mut io::sink()).map_err(Failure::Passing)?;
         let len = range.end - range.start;
         let mut bytes = Vec::new();
+        let room = usize::try_from(len).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(room).map_err(|error| Failure::Lasting(io::Error::other(error)))?;
         body.by_ref().take(len).read_to_end(&mut bytes).map_err(Failure::Passing)?;
         if bytes.len() as u64 != len {
             return Err(too_short(len, &bytes));
@@ -252,9 +262,17 @@ fn retrying<T>(options: &HttpOptions, mut attempt: impl FnMut() -> Result<T, Fai
 fn request(agent: &Agent, url: &str, range: &str) -> Result<Response<ureq::Body>, Failure> {
     let request = agent.get(url).header(header::RANGE, range).header(header::ACCEPT_ENCODING, "identity");
     let response = request.call().map_err(|error| match error {
-        ureq::Error::BadUri(_) | ureq::Error::Http(_) => Failure::Lasting(io::Error::other(error)),
+        ureq::Error::BadUri(_)
+        | ureq::Error::Http(_)
+        | ureq::Error::Timeout(_)
+        | ureq::Error::RedirectFailed
+        | ureq::Error::TooManyRedirects => Failure::Lasting(io::Error::other(error)),
         error => Failure::Passing(io::Error::other(error)),
     })?;
+    let encoding = text(response.headers(), header::CONTENT_ENCODING);
+    if let Some(encoding) = encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+        return Err(Failure::Lasting(invalid(format!("the answer is compressed ({encoding})"))));
+    }
     let status = response.status();
     if status.is_server_error() || status.as_u16() == 429 {
         return Err(Failure::Passing(io::Error::other(format!("the server answers {status}"))));
@@ -290,9 +308,12 @@ fn is_empty_file(response: &Response<ureq::Body>) -> bool {
 
 /// `bytes FIRST-LAST/LENGTH`
 fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
-    let (range, len) = text.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
+    let (unit, range) = text.trim().split_at_checked("bytes".len())?;
+    let (range, len) = range.trim_start().split_once('/').filter(|_| unit.eq_ignore_ascii_case("bytes"))?;
     let (first, last) = range.split_once('-')?;
-    let (first, last, len): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, len.parse().ok()?);
+    let number =
+        |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())?;
+    let (first, last, len): (u64, u64, u64) = (number(first)?, number(last)?, number(len)?);
     (first <= last && last < len).then(|| (first..last + 1, len))
 }
 
@@ -322,6 +343,8 @@ mod tests {
     fn content_ranges() {
         assert_eq!(parse_content_range("bytes 5-9/100"), Some((5..10, 100)));
         assert_eq!(parse_content_range("bytes 0-0/1"), Some((0..1, 1)));
+        assert_eq!(parse_content_range("BYTES 0-9/10"), Some((0..10, 10)));
+        assert_eq!(parse_content_range("bytes +0-9/10"), None);
         for text in ["bytes 5-9/*", "bytes 9-5/100", "bytes 5-100/100", "bytes */100", "5-9/100", ""] {
             assert_eq!(parse_content_range(text), None, "{text}");
         }

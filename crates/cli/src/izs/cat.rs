@@ -1,12 +1,13 @@
 //! The values of one item.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 
 use anyhow::Context as _;
 use core_codec::ErrorKind;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Role, Schema, StreamId, Target, Value};
+use core_codec::izs::model::{
+    EntityId, Field, FieldValue, Kind, Role, Schema, StreamId, Target, Value, distinct_names,
+};
 use std_io::{Error, IzsFile, numbers};
 
 use super::items;
@@ -15,7 +16,10 @@ use crate::document::WrongUsage;
 use crate::output::{self, Row};
 
 /// Rows of nested values that are read at once, at first.
-const ROWS: u64 = 4096;
+const ROWS: u64 = 1 << 16;
+
+/// Bytes of decoded blocks that are kept for the columns of a record, of however small a file.
+const KEPT: u64 = 64 << 20;
 
 pub(super) fn print(
     file: &IzsFile,
@@ -52,7 +56,7 @@ fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
         (Some(only), None) => Ok(Target::Entity(schema[only].entity())),
         (None, _) => anyhow::bail!("the file has no stream"),
         _ => anyhow::bail!(WrongUsage(
-            "the file has several streams: name one (`tripoint ls` lists them)".into()
+            "the file has several streams: name one (`tripoint ls` lists them), or . for all as rows".into()
         )),
     }
 }
@@ -81,8 +85,8 @@ fn elements(
 ) -> anyhow::Result<()> {
     let stream = file.stream(stream)?;
     let range = span.within(stream.len())?;
-    let name = |field: &Field| file.schema()[field.entity].name().unwrap_or("value").to_owned();
-    let names: Vec<String> = fields.iter().map(name).collect();
+    let name = |field: &Field| file.schema()[field.entity].name().unwrap_or("value");
+    let names = distinct_names(fields.iter().map(name)).into_iter().map(String::from).collect::<Vec<_>>();
     if format == CatFormat::Csv {
         csv_header(out, &names)?;
     }
@@ -168,11 +172,11 @@ fn rows(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let range = span.within(file.rows(entity)?)?;
+    prepare(file, entity)?;
     let names = column_names(file.schema(), entity);
     if format == CatFormat::Csv {
         csv_header(out, &names)?;
     }
-    let places = places(&names);
     let index_name = output::free_name("index", &names);
     let mut next = range.start;
     let mut most = ROWS;
@@ -181,7 +185,7 @@ fn rows(
         match file.values(entity, part.clone()) {
             Ok(values) => {
                 next = part.end;
-                print_rows(part, &index_name, &values, &places, format, out)?;
+                print_rows(part, &index_name, &values, !names.is_empty(), format, out)?;
             }
             Err(Error::Format(error)) if most > 1 && matches!(error.kind(), ErrorKind::Limit { .. }) => {
                 most /= 8;
@@ -193,32 +197,47 @@ fn rows(
     Ok(())
 }
 
+/// Sees that reading the rows part by part decodes no block again and again: each column has room for its block,
+/// and all columns together decode no more than a file of this length can hold.
+fn prepare(file: &IzsFile, entity: EntityId) -> Result<(), Error> {
+    let schema = file.schema();
+    let mut budget = file.budget();
+    let mut blocks = 0_u64;
+    for id in schema.streams().filter(|&id| schema[id].role() == Role::Data) {
+        let mut above = std::iter::successors(Some(schema[id].entity()), |&id| schema[id].parent());
+        if !above.any(|above| above == entity) {
+            continue;
+        }
+        // What is wrong with a stream is said when it is read.
+        let Ok(stream) = file.stream(id) else { continue };
+        budget.charge(&stream)?;
+        let of = stream.descriptor();
+        blocks = blocks.saturating_add(of.block.min(of.end).saturating_mul(of.element.size().into()));
+    }
+    let most = KEPT.max(file.input().len().saturating_mul(4).min(1 << 30));
+    file.reserve_block_cache(usize::try_from(blocks.min(most)).unwrap_or(usize::MAX));
+    Ok(())
+}
+
 fn column_names(schema: &Schema, entity: EntityId) -> Vec<String> {
     match schema[entity].kind() {
         Kind::Group | Kind::Record => {
             let children = schema[entity].children().iter();
             children.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect()
         }
-        Kind::Tuple { fields } => fields.iter().map(|(name, _)| name.to_string()).collect(),
+        Kind::Tuple { fields } => {
+            let names = distinct_names(fields.iter().map(|(name, _)| &**name));
+            names.into_iter().map(String::from).collect()
+        }
         _ => Vec::new(),
     }
-}
-
-/// Where in a row the value of each column is: an object has a name but once, in its first place.
-fn places(names: &[String]) -> Vec<usize> {
-    let mut first = HashMap::new();
-    let place = |name| {
-        let next = first.len();
-        *first.entry(name).or_insert(next)
-    };
-    names.iter().map(place).collect()
 }
 
 fn print_rows(
     rows: Range<u64>,
     index_name: &str,
     values: &[Value],
-    places: &[usize],
+    in_columns: bool,
     format: CatFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -226,7 +245,7 @@ fn print_rows(
         if format == CatFormat::Ndjson {
             let mut line = output::row([(index_name, index.into())]);
             match value {
-                Value::Object(members) if !places.is_empty() => {
+                Value::Object(members) if in_columns => {
                     for (name, value) in members.iter() {
                         line.insert(name.to_owned(), nested_json(value)?);
                     }
@@ -240,11 +259,9 @@ fn print_rows(
         }
         write!(out, "{index}")?;
         match value {
-            Value::Object(members) if !places.is_empty() => {
-                let cells: Vec<_> = members.iter().map(|(_, value)| value).collect();
-                for &place in places {
-                    let cell = cells.get(place).map(|value| csv_value(value)).transpose()?;
-                    write!(out, ",{}", cell.unwrap_or_default())?;
+            Value::Object(members) if in_columns => {
+                for (_, value) in members.iter() {
+                    write!(out, ",{}", csv_value(value)?)?;
                 }
             }
             value => write!(out, ",{}", csv_value(value)?)?,

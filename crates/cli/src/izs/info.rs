@@ -31,18 +31,26 @@ const LEAST: u64 = 2 << 20;
 /// What an index entry costs that is added up to find the stored size of a stream.
 const ENTRY: u64 = 16;
 
-pub(super) fn json(file: &IzsFile) -> (Row, Outcome) {
+/// One row after the other: there may be more streams than are well held at once.
+pub(super) fn json(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let schema = file.schema();
-    let streams: Vec<Row> = schema.streams().map(|id| items::stream(file, id)).collect();
-    let outcome = streams.iter().fold(Outcome::Done, Outcome::and);
-    let overview = row([
+    let head = row([
         ("format", "izs".into()),
         ("dialect", dialect(schema).into()),
         ("size", file.input().len().into()),
         ("schema", entity_json(file, schema.root()).into()),
-        ("streams", streams.into_iter().map(serde_json::Value::Object).collect()),
     ]);
-    (overview, outcome)
+    let head = serde_json::to_string(&head)?;
+    // The object is left open for what comes.
+    write!(out, "{},\"streams\":[", head.strip_suffix('}').unwrap_or(&head))?;
+    let mut outcome = Outcome::Done;
+    for (number, id) in schema.streams().enumerate() {
+        let stream = items::stream(file, id);
+        outcome = outcome.and(&stream);
+        write!(out, "{}{}", if number > 0 { "," } else { "" }, serde_json::Value::Object(stream))?;
+    }
+    writeln!(out, "]}}")?;
+    Ok(outcome)
 }
 
 /// An entity with its attributes and what is below it.

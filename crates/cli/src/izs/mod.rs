@@ -27,8 +27,8 @@ impl document::Document for Document {
         info::print(&self.0, out)
     }
 
-    fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
-        Ok(info::json(&self.0))
+    fn info_json(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+        info::json(&self.0, out)
     }
 
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {

@@ -14,7 +14,7 @@ use core_codec::stards::{BASE_LAYER, Finding, Layer};
 use std_io::{Input, StardsArray, StardsFile};
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
-use crate::output::Row;
+use crate::output::{self, Row};
 
 /// An open StarDS file.
 pub(crate) struct Document {
@@ -57,8 +57,10 @@ impl document::Document for Document {
         info::print(self, out)
     }
 
-    fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
-        Ok(info::json(self))
+    fn info_json(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+        let (overview, outcome) = info::json(self);
+        output::json_line(out, &overview)?;
+        Ok(outcome)
     }
 
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {

@@ -15,7 +15,7 @@ use std_io::Input;
 use std_io::tsfile::TsFile;
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
-use crate::output::Row;
+use crate::output::{self, Row};
 
 /// An open TsFile.
 pub(crate) struct Document(TsFile);
@@ -58,8 +58,10 @@ impl document::Document for Document {
         info::print(&self.0, out)
     }
 
-    fn info_json(&self) -> anyhow::Result<(Row, Outcome)> {
-        info::json(&self.0)
+    fn info_json(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+        let (overview, outcome) = info::json(&self.0)?;
+        output::json_line(out, &overview)?;
+        Ok(outcome)
     }
 
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! Decoded blocks, kept within a bound: reading here and there in a block decodes it once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use core_codec::izs::model::StreamId;
@@ -11,7 +12,7 @@ pub(super) type Key = (StreamId, u64);
 /// Decoded blocks by what they are.
 #[derive(Debug)]
 pub(super) struct BlockCache {
-    budget: usize,
+    budget: AtomicUsize,
     blocks: Mutex<Blocks>,
 }
 
@@ -25,7 +26,12 @@ struct Blocks {
 impl BlockCache {
     /// Keeps at most `budget` bytes, or one block that is larger; nothing when it is 0.
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, blocks: Mutex::default() }
+        Self { budget: budget.into(), blocks: Mutex::default() }
+    }
+
+    /// Makes room for as many bytes at least.
+    pub(super) fn reserve(&self, bytes: usize) {
+        self.budget.fetch_max(bytes, Ordering::Relaxed);
     }
 
     /// The decoded block, if it is kept.
@@ -40,7 +46,8 @@ impl BlockCache {
 
     /// Keeps a block, and drops those used longest ago for it.
     pub(super) fn insert(&self, key: Key, block: Arc<Vec<u8>>) {
-        if self.budget == 0 {
+        let budget = self.budget.load(Ordering::Relaxed);
+        if budget == 0 {
             return;
         }
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +57,7 @@ impl BlockCache {
         if let Some((old, _)) = blocks.by_key.insert(key, (block, now)) {
             blocks.total -= old.len();
         }
-        while blocks.total > self.budget && blocks.by_key.len() > 1 {
+        while blocks.total > budget && blocks.by_key.len() > 1 {
             let oldest =
                 blocks.by_key.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(key, _)| *key);
             match oldest.and_then(|oldest| blocks.by_key.remove(&oldest)) {

@@ -75,6 +75,12 @@ impl IzsFile {
         self
     }
 
+    /// Makes room for as many bytes of decoded blocks at least: whoever reads several streams side by side, part by
+    /// part, wants a block of each kept.
+    pub fn reserve_block_cache(&self, bytes: usize) {
+        self.cache.reserve(bytes);
+    }
+
     /// The schema.
     #[must_use]
     pub fn schema(&self) -> &Schema {
@@ -204,7 +210,10 @@ impl<'a> IzsStream<'a> {
         let mut decoded = Vec::new();
         self.for_each_block(&elements, |block| {
             let inside = self.reader.bytes_inside(block.number, &elements).map_err(Error::from)?;
-            decoded.resize(inside.len(), 0);
+            if decoded.len() < inside.len() {
+                decoded = zeroed(inside.len())?;
+            }
+            decoded.truncate(inside.len());
             self.read_part(block, inside.clone(), &mut decoded)?;
             let width = u64::from(self.descriptor().element.size());
             let first = block.number * self.descriptor().block;
@@ -243,8 +252,7 @@ impl<'a> IzsStream<'a> {
             .map_err(|kind| core_codec::Error::new("stream", kind))?;
         self.reader.check_expansion(elements.end - elements.start)?;
         // Pages that the system gives are zero already, and are touched first by the thread that decodes.
-        let mut values: Vec<T> = bytemuck::try_zeroed_vec(bytes / size_of::<T>())
-            .map_err(|()| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+        let mut values: Vec<T> = zeroed(bytes / size_of::<T>())?;
         self.read_into(elements, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
@@ -302,7 +310,7 @@ impl<'a> IzsStream<'a> {
             out.copy_from_slice(&whole[inside]);
             return Ok(());
         }
-        let mut whole = vec![0; len];
+        let mut whole = zeroed(len)?;
         decode(&mut whole)?;
         out.copy_from_slice(&whole[inside]);
         self.file.cache.insert(key, Arc::new(whole));
@@ -375,6 +383,11 @@ impl<'a> IzsStream<'a> {
         };
         blocks.iter().take_while(fits).count().max(1)
     }
+}
+
+/// Zeros, or an error where there is no memory for them.
+fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
+    bytemuck::try_zeroed_vec(len).map_err(|()| std::io::Error::from(std::io::ErrorKind::OutOfMemory).into())
 }
 
 /// Little-endian elements as numbers.

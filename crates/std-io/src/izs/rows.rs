@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Value};
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Value, distinct_names};
 
 use super::{IzsFile, numbers};
 use crate::error::Error;
 
 /// Bytes that the values of one read may take, names included.
-const MOST_BYTES: u64 = 128 << 20;
+const MOST_BYTES: u64 = 32 << 20;
 
 /// Bytes that a value takes.
 const VALUE: u64 = size_of::<Value>() as u64;
@@ -59,14 +59,14 @@ impl IzsFile {
     ///
     /// | kind | value |
     /// |---|---|
-    /// | `bit_struct`, `record`, `group`, `tuple` | an object of its fields |
+    /// | `bit_struct`, `record`, `group`, `tuple` | an object of its fields; of two with one name the second is `name#2` |
     /// | `fixed_array`, `variable_array` | an array |
     /// | `variable_array` of `character` | a string; bytes that are not UTF-8 become U+FFFD |
     /// | `tagged` | an object with the name of the tag, where the tag has one |
     /// | `union` | the number of the variant |
     ///
     /// # Errors
-    /// When the range passes the end, holds too much at once (128 MiB, estimated), or a block is damaged.
+    /// When the range passes the end, holds too much at once (32 MiB, estimated), or a block is damaged.
     pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
         self.values_within(entity, elements, &mut { MOST_BYTES })
     }
@@ -82,7 +82,7 @@ impl IzsFile {
         match node.kind() {
             Kind::Group | Kind::Record => self.record_values(entity, elements, left),
             Kind::Tuple { fields } => {
-                let names: Vec<_> = fields.iter().map(|(name, _)| name.clone()).collect();
+                let names = distinct_names(fields.iter().map(|(name, _)| &**name));
                 let chunks = self.inner_chunks(entity, elements, left)?;
                 let object = |values: Vec<Value>| names.iter().cloned().zip(values).collect();
                 Ok(chunks.into_iter().map(|values| Value::Object(object(values))).collect())
@@ -186,24 +186,22 @@ impl IzsFile {
     ) -> Result<Vec<Value>, Error> {
         let (id, fields) = self.fields(entity)?;
         let stream = self.stream(id)?;
-        self.charge_values(entity, &elements, left)?;
-        let mut values = Vec::new();
+        let count = self.charge_values(entity, &elements, left)?;
+        let names = self.schema().field_names(&fields);
+        let mut values = Vec::with_capacity(count);
         stream.for_each_part(elements, |_, bytes| {
             let numbers = numbers(stream.descriptor().element, bytes);
-            values.extend(numbers.map(|number| self.field_value(entity, &fields, number)));
+            values.extend(numbers.map(|number| self.field_value(entity, &fields, &names, number)));
             Ok::<_, Error>(())
         })?;
         Ok(values)
     }
 
-    fn field_value(&self, entity: EntityId, fields: &[Field], element: u64) -> Value {
+    fn field_value(&self, entity: EntityId, fields: &[Field], names: &[Box<str>], element: u64) -> Value {
         match (self.schema()[entity].kind(), fields) {
             (Kind::BitStruct, _) => {
-                let named = fields.iter().map(|field| {
-                    let name = self.schema()[field.entity].name().unwrap_or_default();
-                    (name.into(), plain(field.value(element)))
-                });
-                Value::Object(named.collect())
+                let values = fields.iter().map(|field| plain(field.value(element)));
+                Value::Object(names.iter().cloned().zip(values).collect())
             }
             (Kind::Tagged { tag_bits }, [field]) => self.tagged_value(entity, *tag_bits, field.bits(element)),
             (_, [field]) => plain(field.value(element)),

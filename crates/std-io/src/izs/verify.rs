@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use core_codec::Severity;
 use core_codec::codec::zstd;
+use core_codec::izs::Element;
 use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value, repeated_keys};
 use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
 
@@ -95,7 +96,25 @@ impl IzsFile {
         let entity = &schema[id];
         let pointer = || schema.entity_pointer(id).to_string();
         if let Kind::Opaque(opaque) = entity.kind() {
-            warning(report, pointer(), format!("not understood: {}", opaque.reason));
+            let tell = if opaque.has_unknown_type() { warning } else { error };
+            tell(report, pointer(), format!("not understood: {}", opaque.reason));
+        }
+        let text = entity.data().filter(|_| *entity.kind() == Kind::Character);
+        if let Some(descriptor) = text.and_then(|data| self.descriptor(data))
+            && descriptor.element != Element::U8
+        {
+            error(
+                report,
+                pointer(),
+                format!("characters are elements of u8, not {}", descriptor.element.name()),
+            );
+        }
+        if let Kind::Tuple { fields } = entity.kind() {
+            let mut names: Vec<&str> = fields.iter().map(|(name, _)| &**name).collect();
+            names.sort_unstable();
+            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+                error(report, pointer(), format!("two fields are called {:?}", pair[0]));
+            }
         }
         for (name, value) in entity.attributes().iter() {
             if let Some(what) = unreadable_by_reference(value) {
@@ -279,10 +298,16 @@ impl IzsFile {
             let (Ok(source), Ok(level_stream)) = (self.stream(source), self.stream(level)) else { return };
             let expected = groups_below / size;
             let found = level_stream.len() / reduce.values();
-            if found != expected || level_stream.len() % reduce.values() != 0 {
+            let element = level_stream.descriptor().element;
+            if element != descriptor.element {
+                let (of, is) = (descriptor.element.name(), element.name());
+                return error(report, pointer(number), format!("elements of {is} over a stream of {of}"));
+            }
+            let torn = level_stream.len() % reduce.values() != 0;
+            if found != expected || torn {
                 let message = format!("{} values for {expected} groups", level_stream.len());
                 // Readers go on without it, from the data.
-                if found.checked_add(1) != Some(expected) {
+                if torn || found.checked_add(1) != Some(expected) {
                     return error(report, pointer(number), message);
                 }
                 let message = format!("{message}: the last is missing, as crate iguazu leaves it");

@@ -21,8 +21,8 @@ const CONTAINERS: [&str; 3] = ["children", "variants", "values"];
 
 /// Builds the tree. An entity takes several JSON values, so there may be a quarter as many as
 /// [`Limits::entries`]; and the JSON pointers of all entities together are no longer than
-/// [`Limits::metadata_bytes`], and the names that come with each stream no longer than four times that, so that
-/// whoever lists them prints but a few times as much.
+/// [`Limits::metadata_bytes`], nor are the names that come with each stream, so that whoever lists them prints but a
+/// few times as much.
 pub(super) fn schema(top: Value, limits: &Limits) -> Result<Schema, Error> {
     let Value::Object(mut other) = top else {
         return Err(Error::new("schema", ErrorKind::Invalid("expected a JSON object")));
@@ -85,6 +85,7 @@ impl Builder<'_> {
             }
         };
         let kind = Kind::take(&mut members);
+        self.check_name(kind.name())?;
         self.count_streams(place.pointer_len, &kind, &members)?;
         let pos = take_pos(&kind, &mut members);
         let data = self.add_data(id, &kind, place.in_element, &mut members);
@@ -96,6 +97,12 @@ impl Builder<'_> {
         let entity = self.entity_mut(id);
         (entity.kind, entity.pos, entity.attributes) = (kind, pos, members);
         Ok(id)
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), Error> {
+        limits::check("bytes of a name", name.len() as u64, self.limits.name_bytes)
+            .map(drop)
+            .map_err(|kind| Error::new("schema", kind))
     }
 
     fn count_entity(&mut self, pointer_len: u64) -> Result<(), Error> {
@@ -119,7 +126,7 @@ impl Builder<'_> {
             levels.saturating_mul(own + key.len() as u64)
         });
         self.stream_bytes = levels.fold(self.stream_bytes.saturating_add(own), u64::saturating_add);
-        limits::check("bytes of all names", self.stream_bytes, self.limits.metadata_bytes.saturating_mul(4))
+        limits::check("bytes of all names", self.stream_bytes, self.limits.metadata_bytes)
             .map_err(|kind| Error::new("schema", kind))?;
         Ok(())
     }

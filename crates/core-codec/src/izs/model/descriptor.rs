@@ -102,8 +102,8 @@ impl Descriptor {
             return Err("`block`: expected at least 1, found 0".into());
         }
         let name = take_text(&mut members, &["element", "element_type"])?;
-        let element =
-            Element::from_name(&name).ok_or_else(|| format!("`element`: unknown element {name:?}"))?;
+        let element = Element::from_name(&name)
+            .ok_or_else(|| format!("`element`: unknown element {}", brief(&Value::String(name))))?;
         let compress = Method::of(&take_text(&mut members, &["compress"])?);
         let i_compress = match members.get("i_compress") {
             Some(_) => Method::of(&take_text(&mut members, &["i_compress"])?),
@@ -149,10 +149,13 @@ fn take_integer(members: &mut Object, names: &[&'static str]) -> Result<(&'stati
 
 fn take_text(members: &mut Object, names: &[&'static str]) -> Result<Box<str>, String> {
     match take(members, names)? {
-        (_, Value::String(text)) => Ok(text),
-        (name, value) => Err(format!("`{name}`: expected a string, found {}", brief(&value))),
+        (_, Value::String(text)) if text.len() <= LONGEST_TEXT => Ok(text),
+        (name, value) => Err(format!("`{name}`: expected a short string, found {}", brief(&value))),
     }
 }
+
+/// Bytes of the longest name of an element or a method.
+const LONGEST_TEXT: usize = 256;
 
 /// The value when it is short, else what kind of value it is.
 pub(super) fn brief(value: &Value) -> String {

@@ -1,5 +1,8 @@
 //! From the bits of an element to the values of its fields.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::vec::Vec;
 
 use super::{EntityId, Kind, Schema, StreamId};
@@ -73,7 +76,32 @@ fn sign_extend(bits: u64, width: u32) -> i64 {
     }
 }
 
+/// The names as they are, but for those that were there before: these become `name#2`, `name#3`.
+#[must_use]
+pub fn distinct_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Box<str>> {
+    let mut taken: BTreeMap<Box<str>, u32> = BTreeMap::new();
+    let mut distinct = Vec::new();
+    for name in names {
+        let mut count = taken.get(name).copied().unwrap_or(0);
+        let mut own: Box<str> = name.into();
+        while taken.contains_key(&own) {
+            count += 1;
+            own = format!("{name}#{}", count + 1).into();
+        }
+        taken.insert(name.into(), count);
+        taken.entry(own.clone()).or_insert(0);
+        distinct.push(own);
+    }
+    distinct
+}
+
 impl Schema {
+    /// The names of fields that [`fields`](Self::fields) found, [distinct](distinct_names).
+    #[must_use]
+    pub fn field_names(&self, fields: &[Field<'_>]) -> Vec<Box<str>> {
+        distinct_names(fields.iter().map(|field| self[field.entity].name().unwrap_or_default()))
+    }
+
     /// The stream whose elements hold `entity`, and the fields of it that are there: one, or those of a
     /// `bit_struct`. None when no stream does.
     ///
@@ -193,6 +221,17 @@ mod tests {
         let schema = Schema::parse(wide.as_bytes(), &Limits::default()).unwrap();
         let (_, fields) = schema.fields(schema.root()).unwrap();
         assert_eq!(fields[19_999].position, 64 * 19_999);
+    }
+
+    #[test]
+    fn names_that_repeat_are_numbered() {
+        let names = distinct_names(["x", "y", "x", "x#2", "x", ""]);
+        assert_eq!(
+            names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["x", "y", "x#2", "x#2#2", "x#3", ""]
+        );
+        let many = distinct_names(core::iter::repeat_n("x", 50_000));
+        assert_eq!(&*many[49_999], "x#50000");
     }
 
     #[test]

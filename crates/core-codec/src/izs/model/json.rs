@@ -222,7 +222,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Parses JSON text. At most [`Limits::entries`] values and [`Limits::depth`] (never more than 128) levels.
+/// Parses JSON text. At most [`Limits::entries`] values and [`Limits::depth`] (never more than 128) levels,
+/// keys of at most [`Limits::name_bytes`].
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] with the parser's words, line and column included, for malformed text;
@@ -254,6 +255,10 @@ fn parse_within(text: &[u8], limits: &Limits, budget: &Budget) -> Result<Value, 
             let (limit, found) = (limits.entries, limits.entries.saturating_add(1));
             Error::new("schema", ErrorKind::Limit { what: "JSON values", limit, found })
         }
+        Some(Bound::Name(found)) => {
+            let kind = ErrorKind::Limit { what: "bytes of a name", limit: limits.name_bytes, found };
+            Error::new("schema", kind)
+        }
         Some(Bound::Depth) => {
             let (limit, found) = (limits.depth, limits.depth.saturating_add(1));
             Error::new("schema", ErrorKind::Limit { what: "nested levels", limit, found })
@@ -266,6 +271,8 @@ fn parse_within(text: &[u8], limits: &Limits, budget: &Budget) -> Result<Value, 
 enum Bound {
     Values,
     Depth,
+    /// Of a name, by its length.
+    Name(u64),
 }
 
 /// Repeated keys that are remembered.
@@ -275,12 +282,22 @@ const MOST_REPEATED: usize = 16;
 struct Budget {
     values: Cell<u64>,
     exceeded: Cell<Option<Bound>>,
+    name_bytes: u64,
     repeated: RefCell<Vec<Box<str>>>,
 }
 
 impl Budget {
     fn new(limits: &Limits) -> Self {
-        Self { values: Cell::new(limits.entries), exceeded: Cell::new(None), repeated: RefCell::default() }
+        Self {
+            values: Cell::new(limits.entries),
+            exceeded: Cell::new(None),
+            name_bytes: limits.name_bytes,
+            repeated: RefCell::default(),
+        }
+    }
+
+    fn check_name<E: serde::de::Error>(&self, name: &str) -> Result<(), E> {
+        if name.len() as u64 <= self.name_bytes { Ok(()) } else { self.stop(Bound::Name(name.len() as u64)) }
     }
 
     fn repeats(&self, key: &str) {
@@ -379,6 +396,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let inner = self.inner()?;
         let mut members = Vec::new();
         while let Some(name) = items.next_key::<Box<str>>()? {
+            self.budget.check_name::<A::Error>(&name)?;
             if members.len() >= u32::MAX as usize {
                 return Err(A::Error::custom("too many members"));
             }

@@ -89,6 +89,17 @@ pub struct Opaque {
     pub raw: Value,
 }
 
+/// The reason of a node whose type is none that is known.
+const UNKNOWN_TYPE: &str = "unknown `type`";
+
+impl Opaque {
+    /// Whether its type is none that is known, as of a later version. Otherwise it is malformed.
+    #[must_use]
+    pub fn has_unknown_type(&self) -> bool {
+        self.reason == UNKNOWN_TYPE
+    }
+}
+
 impl Kind {
     /// The name in the schema.
     #[must_use]
@@ -226,7 +237,7 @@ impl Kind {
             "fixed_array" => Self::FixedArray { elements: elements(members)? },
             "tuple" => Self::Tuple { fields: fields(members)? },
             "enum" => Self::Enum { values: enum_values(members)?, bits: width(members, "bits")? },
-            _ => return Err("unknown `type`".into()),
+            _ => return Err(UNKNOWN_TYPE.into()),
         };
         Ok(kind)
     }

@@ -37,7 +37,7 @@ pub use super::schema::MAX_BLOCK_BYTES;
 pub use builder::{DEFAULT_BLOCK, MIN_BLOCK, SchemaBuilder};
 pub use descriptor::{Descriptor, Method};
 pub use emit::Strictness;
-pub use field::{Field, FieldValue};
+pub use field::{Field, FieldValue, distinct_names};
 pub use json::{Object, Value, parse as parse_json, repeated_keys};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
