@@ -3,6 +3,7 @@
 #![no_std]
 #![no_main]
 
+#[allow(dead_code, reason = "there is a program of its own for the summaries")]
 #[path = "../../../crates/firmware-writer/tests/scenario/mod.rs"]
 mod scenario;
 
