@@ -228,7 +228,11 @@ impl Printer<'_> {
         let mut starting = 0;
         for axis in self.axes.iter().rev().filter(|axis| axis.keep) {
             size *= axis.count;
-            starting += usize::from(self.printed.is_multiple_of(size));
+            // Nor does any dimension before it start anew.
+            if !self.printed.is_multiple_of(size) {
+                break;
+            }
+            starting += 1;
         }
         if self.printed > 0 {
             write!(self.out, "{},", "]".repeat(starting))?;

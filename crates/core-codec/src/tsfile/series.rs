@@ -1,6 +1,7 @@
 //! `TimeseriesMetadata`: what the index says of a series, and where its chunks are.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -142,6 +143,12 @@ fn read_record<S: Source + ?Sized>(
         let statistics = statistics.or_else(|| Some(record.statistics.clone()));
         chunks.push(ChunkMetadata { offset, statistics });
         rest = after;
+    }
+    let mut offsets: Vec<u64> = chunks.iter().map(|chunk: &ChunkMetadata| chunk.offset).collect();
+    offsets.sort_unstable();
+    if let Some(pair) = offsets.windows(2).find(|pair| pair[0] == pair[1]) {
+        let kind = ErrorKind::Invalid("the list names a chunk twice");
+        return Err(fail(kind, start).detail(format!("the one at byte {}", pair[0])).into());
     }
     if !record.own_statistics && chunks.len() > 1 {
         // One set of statistics cannot speak for several chunks.

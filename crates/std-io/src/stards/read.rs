@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice_mut;
 use core_codec::codec::shuffle::unshuffle;
 use core_codec::source::{Source, complete};
-use core_codec::stards::{Content, DataType, Element, Tensor};
+use core_codec::stards::{Compression, Content, DataType, Element, Tensor};
 use core_codec::{ErrorKind, limits};
 use rayon::prelude::*;
 
@@ -104,7 +104,7 @@ impl<'a> StardsArray<'a> {
     /// Elements of a part: whole blocks, so that few are decoded twice.
     fn part_elements(&self, content: &Content, size: u64) -> u64 {
         const TARGET: u64 = 4 << 20;
-        let block = content.block_size().clamp(1, 1 << 30);
+        let block = together(content);
         match content.planes() {
             // A block is a part of one byte of its elements.
             Some(_) => (TARGET / size / block).max(1) * block,
@@ -119,7 +119,7 @@ impl<'a> StardsArray<'a> {
         }
         // Parts of the part on all cores.
         let size = content.dtype().size().unwrap_or(1) as u64;
-        let blocks = content.block_size().clamp(1, 1 << 30);
+        let blocks = together(content);
         let step = match content.planes() {
             Some(_) => blocks,
             None => blocks.div_ceil(size),
@@ -155,7 +155,7 @@ impl<'a> StardsArray<'a> {
     /// Each thread decodes the blocks of its part of the elements.
     fn join_parts(&self, content: &Content, width: usize, out: &mut [u8]) -> Result<(), Error> {
         // A block that two parts share is decoded twice: few parts, which start where blocks do.
-        let block = content.block_size().clamp(1, 1 << 30) as usize;
+        let block = together(content) as usize;
         let threads = rayon::current_num_threads();
         let part = (out.len() / width).div_ceil(threads).next_multiple_of(block).max(PART / width);
         // A block is shorter than a plane.
@@ -215,4 +215,13 @@ impl<'a> StardsArray<'a> {
 fn no_memory(content: &Content) -> core_codec::Error {
     let kind = ErrorKind::Memory { needed: content.payload_len() };
     core_codec::Error::new("array data", kind).item(content.name())
+}
+
+/// Bytes of the payload that are decoded together. What the file says of its block size may be wrong; of blocks that are
+/// not compressed any part can be had alone.
+fn together(content: &Content) -> u64 {
+    match content.compression() {
+        Compression::None => 1,
+        _ => content.largest_block().clamp(1, 1 << 30),
+    }
 }
