@@ -216,3 +216,46 @@ fn a_full_log_takes_nothing_and_leaves_the_levels_right() {
     let levels = izs.schema().streams().filter(|id| matches!(izs.schema()[*id].role(), Role::Level { .. }));
     assert!(levels.count() > 1);
 }
+
+/// Beside a block that another stream keeps open, a push whose groups do not fit is refused as a whole.
+#[test]
+fn a_push_that_does_not_fit_takes_nothing() {
+    let staged = Stream::<u8>::new(0).staged(16_384);
+    let direct = Stream::<u8>::new(1);
+    let entities =
+        [("s", Entity::int(8).data(staged.def()).summary(2, 3)), ("x", Entity::int(8).data(direct.def()))];
+    let schema = Schema::new(Entity::group(&entities));
+    let mut memory = Box::new(Memory::<Rle<64>, 5, 512, 40_000>::new(Rle::new()));
+    let mut summary = Summary::<RangeUnsigned, 3>::new(&schema, staged).unwrap();
+    let mut recording = Recording::start(&mut memory, &schema, Sink::default()).unwrap();
+    recording.push(direct, &[1]).unwrap();
+    let refused = recording.push_summarised(staged, &mut summary, &[7; 16_384]);
+    assert!(matches!(refused, Err(Error::Record(RecordError::StageFull { stream: 2, .. }))), "{refused:?}");
+    recording.push(direct, &[1; 4095]).unwrap();
+    recording.push_summarised(staged, &mut summary, &[7; 16_384]).unwrap();
+    let file = recording.finish().unwrap().bytes;
+    let streams = streams(&file);
+    let (_, elements) = streams.iter().find(|(pointer, _)| pointer == "/entity/children/s/data").unwrap();
+    assert_eq!(elements.len(), 16_384);
+}
+
+/// A summary has the levels and the rule of one schema only.
+#[test]
+fn a_summary_of_another_schema_is_refused() {
+    let stream = Stream::<u8>::new(0);
+    let other = Stream::<u8>::new(3).staged(4096);
+    let entity = |levels| {
+        [("a", Entity::int(8).data(stream.def()).summary(levels, 2)), ("b", Entity::int(8).data(other.def()))]
+    };
+    let (one, bits) = (entity(1), Entity::bits(8).data(stream.def()).summary(1, 2));
+    let schema = Schema::new(Entity::group(&one));
+    let mut memory = Box::new(Memory::<Rle<64>, 4, 512, 20_000>::new(Rle::new()));
+    let mut recording = Recording::start(&mut memory, &schema, Sink::default()).unwrap();
+    let of_bits = Schema::new(bits);
+    let mut summary = Summary::<BitAndOr, 2>::new(&of_bits, stream).unwrap();
+    let refused = recording.push_summarised(stream, &mut summary, &[9; 100]);
+    assert!(matches!(refused, Err(Error::Record(RecordError::Summary { stream: 0 }))), "{refused:?}");
+    let mut own = Summary::<RangeUnsigned, 2>::new(&schema, stream).unwrap();
+    recording.push_summarised(stream, &mut own, &[9; 100]).unwrap();
+    recording.finish().unwrap();
+}

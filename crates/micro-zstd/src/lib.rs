@@ -71,7 +71,8 @@ pub trait FrameEncoder {
     fn start(&mut self, content_size: Option<u64>);
 
     /// Takes bytes from the front of `input`. While `input` is not empty, each call takes at least a byte or
-    /// returns output. The frame does not depend on how its content is split into inputs.
+    /// returns output. Bytes that were not taken have to be given again before the frame ends. The frame does not
+    /// depend on how its content is split into inputs.
     fn encode<'a>(&'a mut self, input: &'a [u8]) -> Encoded<'a>;
 
     /// Ends the frame: returns its last bytes piece by piece, then `None`. Without an open frame there are none.

@@ -74,7 +74,7 @@ impl StreamState {
 /// The block that is being written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenBlock {
-    stream: u8,
+    pub(super) stream: u8,
     from_stage: bool,
     pub(super) raw_size: u32,
     pub(super) left: u32,
@@ -198,7 +198,8 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         if seen != STREAMS || STREAMS > 254 {
             return Err(SchemaError::StreamNumbers);
         }
-        if stage > STAGE as u64 {
+        // Places in the stage have 32 bits.
+        if stage > (STAGE as u64).min(u32::MAX.into()) {
             return Err(SchemaError::StageTooSmall { needed: u32::try_from(stage).unwrap_or(u32::MAX) });
         }
         self.state = State::Unfinished;

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use micro_zstd::FrameEncoder;
 
 use super::gap::Gap;
-use super::memory::{Input, Memory};
+use super::memory::{Input, Memory, Wire};
 use super::{Pieces, RecordError, Recorder};
 use crate::izs::raw::Sample;
 use crate::izs::schema::{Levels, Schema, Stream, StreamDef};
@@ -93,8 +93,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
     /// levels of its summary; returns how many, and the pieces of the file that are ready.
     ///
     /// # Errors
-    /// Nothing has been taken when it fails: [`RecordError`] says why. What makes room only for some of `elements` is
-    /// refused with the first of them.
+    /// Nothing has been taken when it fails: [`RecordError`] says why.
     pub fn push_summarised<'a, T: Sample, R: Reduction, const LEVELS: usize>(
         &'a mut self,
         stream: Stream<T>,
@@ -105,14 +104,16 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         let count = elements.len() as u64;
         self.memory.admit(def, count, |id| summary.added(id, count))?;
         let seen = self.memory.streams.get(usize::from(def.id)).map(|state| state.elements);
-        if summary.of != def || seen != Some(summary.pyramid.count()) {
+        if !self.declares(summary, def) || seen != Some(summary.pyramid.count()) {
             return Err(RecordError::Summary { stream: def.id });
         }
         let behind = summary.pyramid.count() & (u64::from(def.block) - 1);
         // The first element opens the block, so that all blocks of levels come behind it, whatever the pushes are.
         let most = if behind == 0 { 1 } else { u64::from(def.block) - behind };
         let part = elements.get(..most as usize).unwrap_or(elements);
-        self.memory.admit_groups(summary, part.len() as u64)?;
+        // While another stream's block is open, nothing leaves the stages.
+        let together = if self.memory.is_blocked(def.id) { count } else { part.len() as u64 };
+        self.memory.admit_groups(summary, together)?;
         let memory = &mut *self.memory;
         let bytes = bytemuck::must_cast_slice(part);
         let first = summary.levels.first;
@@ -121,11 +122,29 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         });
         Ok((part.len(), self.push(stream, part)?))
     }
+
+    /// Whether the schema of the recording has this summary of the stream.
+    fn declares<R: Reduction, const LEVELS: usize>(
+        &self,
+        summary: &Summary<R, LEVELS>,
+        def: StreamDef,
+    ) -> bool {
+        let mut declared = false;
+        self.schema.summaries(&mut |of, levels, rule| {
+            declared |= *of == def && levels == summary.levels && rule == R::RULE;
+        });
+        declared && summary.of == def
+    }
 }
 
 impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize, G: Gap>
     Memory<E, STREAMS, LOG, STAGE, G>
 {
+    /// Whether the block of another stream is being written.
+    fn is_blocked(&self, stream: u8) -> bool {
+        matches!(self.wire, Wire::Block(open) if open.stream != stream)
+    }
+
     /// Checks that the stages of the levels have room for the groups of `count` more elements.
     fn admit_groups<R: Reduction, const LEVELS: usize>(
         &self,
