@@ -172,11 +172,17 @@ fn measure(data: Data, options: &Options) -> Result<()> {
     peaks(data, options, folder.path())
 }
 
-/// Compresses blocks of at most `most` bytes with one context and one buffer.
-fn bare_write(blocks: &[&[u8]], most: usize, level: u8) -> usize {
+/// Compresses blocks of at most `most` bytes with one context and one buffer, and keeps the frames, as a file in
+/// memory does.
+fn bare_write(blocks: &[&[u8]], most: usize, level: u8) -> Vec<u8> {
     let mut compressor = zstd::bulk::Compressor::new(level.into()).expect("memory");
-    let mut out = vec![0; zstd::zstd_safe::compress_bound(most)];
-    blocks.iter().map(|block| compressor.compress_to_buffer(block, &mut out[..]).expect("room")).sum()
+    let mut buffer = vec![0; zstd::zstd_safe::compress_bound(most)];
+    let mut frames = Vec::new();
+    for block in blocks {
+        let len = compressor.compress_to_buffer(block, &mut buffer[..]).expect("room");
+        frames.extend_from_slice(&buffer[..len]);
+    }
+    frames
 }
 
 /// Decompresses frames, one after the other, to where they follow one another in `out`.
