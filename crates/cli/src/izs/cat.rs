@@ -56,7 +56,7 @@ fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
         (Some(only), None) => Ok(Target::Entity(schema[only].entity())),
         (None, _) => anyhow::bail!("the file has no stream"),
         _ => anyhow::bail!(WrongUsage(
-            "the file has several streams: name one (`tripoint ls` lists them), or . for all as rows".into()
+            "the file has several streams: name one (`tripoint ls` lists them)".into()
         )),
     }
 }
