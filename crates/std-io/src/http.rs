@@ -29,7 +29,8 @@ pub struct HttpOptions {
     /// The longest that one request may take, its body included. What of a long body has come by then is kept, and
     /// another request asks for the rest.
     pub timeout: Duration,
-    /// How often a request is tried again that failed for want of an answer, or with 429 or 5xx.
+    /// How often a request is tried again that failed before its answer was complete, or with 429 or 5xx; not one that
+    /// had no answer in time.
     pub retries: u32,
     /// How long to wait before the first retry; twice as long before each further one.
     pub backoff: Duration,

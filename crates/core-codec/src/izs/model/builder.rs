@@ -153,7 +153,7 @@ impl SchemaBuilder {
     /// Attributes keep the order in which they are set.
     ///
     /// # Errors
-    /// When `key` means something else in a schema, or `value` is or holds null or a number that is not finite:
+    /// When `key` means something else in a schema, is the role of an entity that a file in dialect V has, or `value` is or holds null or a number that is not finite:
     /// the reference cannot open a file with one.
     pub fn attribute(&mut self, entity: EntityId, key: &str, value: impl Into<Value>) -> Result<(), Error> {
         if RESERVED.contains(&key) {
@@ -164,6 +164,10 @@ impl SchemaBuilder {
         let is_old = (entity.0 as usize) < self.old.0;
         // Those of a new entity are renamed when all are there.
         if is_old && self.schema.names == Dialect::V001 {
+            if key == "core:role" {
+                // There a role is the type of the entity, which is written already.
+                return Err(self.refuse(entity, "cannot change its role in a file in dialect V"));
+            }
             set_in_v001(self.entity(entity), key, value);
         } else {
             self.entity(entity).attributes.set(key, value);
@@ -250,6 +254,10 @@ impl SchemaBuilder {
 
     fn check(&self, id: EntityId) -> Result<(), Error> {
         let entity = &self.schema[id];
+        // The root came without a call that could refuse it.
+        if let Some(reason) = reason_against(&entity.kind) {
+            return Err(self.refuse(id, reason));
+        }
         if self.schema.may_have_stream(id) && entity.data.is_none() {
             return Err(self.refuse(id, "needs a stream"));
         }
@@ -460,6 +468,7 @@ mod tests {
             assert!(error(schema.add(root, "x", kind)).contains(reason), "{reason}");
         }
         schema.add(root, "x", fields(&["x", "y"])).unwrap();
+        assert!(error(SchemaBuilder::new(fields(&["x", "x"])).finish()).contains("a name twice"));
     }
 
     /// A file in dialect V with a `bit_struct` of two fields, without `pos`.
@@ -480,6 +489,7 @@ mod tests {
         let d = schema.add(root, "d", Kind::Bits { bits: 1 }).unwrap();
         schema.at(d, 6).unwrap();
         schema.attribute(root, "display:color", "red").unwrap();
+        assert!(error(schema.attribute(root, "core:role", "record")).contains("cannot change its role"));
         let schema = schema.finish().unwrap();
         let positions: Vec<_> = schema[root].children().iter().map(|&id| schema.bit_position(id)).collect();
         assert_eq!((positions, schema.bit_position(c)), ([0, 2, 5, 6].into(), 5));
