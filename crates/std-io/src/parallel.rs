@@ -10,18 +10,15 @@ use core_codec::tsfile::query::{Executor, Task, Work};
 use memmap2::Mmap;
 use rayon::Yield;
 
-/// What is under way at once, for each thread: one to work on and one to go on with. More would only take more
-/// memory, which costs most where it is new.
-const EACH: usize = 2;
-
 /// Pages that take fewer bytes together are decoded at once: waking a thread would take longer.
 const WORTH_A_THREAD: u64 = 4 << 10;
 
-/// How many jobs there should be under way at once.
+/// How many jobs of pages there should be under way at once: one for each thread, and one to go on with. More would only
+/// take more memory, which costs most where it is new.
 pub(crate) fn width() -> usize {
     match rayon::current_num_threads() {
         1 => 1,
-        threads => threads * EACH,
+        threads => threads + 1,
     }
 }
 

@@ -184,14 +184,16 @@ impl Scan<'_> {
 
     /// Reads the next devices. Says whether there were any.
     fn read_ahead(&mut self) -> bool {
-        let Some(map) = self.file.input.shared_map().filter(|_| parallel::width() > 1) else {
+        let threads = rayon::current_num_threads();
+        let Some(map) = self.file.input.shared_map().filter(|_| threads > 1) else {
             let next = self.entries(1).pop();
             let mut memory = self.memory();
             self.ahead.extend(next.map(|device| self.query.read(self.file, device?, &mut memory)));
             self.memories.push(memory);
             return !self.ahead.is_empty();
         };
-        while self.reading.len() < parallel::width() {
+        // A group is work for long enough: one more of them waiting would only push what is in the caches out of them.
+        while self.reading.len() < threads {
             let entries = self.entries(DEVICES);
             if entries.is_empty() {
                 break;
