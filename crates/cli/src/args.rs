@@ -96,7 +96,8 @@ pub(crate) enum Command {
 /// What is to be seen of a file beyond what it says itself.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct View {
-    /// Read a TsFile that was cut off or never finished: by its data alone, without the footer
+    /// Read a file that was cut off or never finished: a TsFile by its data alone, an .izs file up to its last
+    /// complete footer
     #[arg(long)]
     pub(crate) scan: bool,
     /// Let the layers of a StarDS file have what the base layer has and they lack

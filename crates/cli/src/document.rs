@@ -177,13 +177,14 @@ impl Format {
 pub(crate) fn open(path: &Path, key: Option<&str>, view: View) -> anyhow::Result<Box<dyn Document>> {
     let input = input(path)?;
     let format = Format::detect(&input)?;
-    expect_usage(!view.scan || format == Format::TsFile, "--scan is for TsFiles")?;
+    expect_usage(!view.scan || format != Format::Stards, "--scan is for .izs files and TsFiles")?;
     expect_usage(!view.inherit || format == Format::Stards, "--inherit is for StarDS files")?;
     expect_usage(key.is_none() || format == Format::TsFile, "--key is for TsFiles")?;
     let variable = std::env::var("TRIPOINT_KEY").ok();
     let key = key.or(variable.as_deref());
     match format {
         Format::TsFile if view.scan => Ok(Box::new(tsfile::Document::scan(input, key)?)),
+        Format::Izs if view.scan => Ok(Box::new(izs::Document::scan(input)?)),
         Format::Izs => Ok(Box::new(izs::Document::open(input)?)),
         Format::Stards => Ok(Box::new(stards::Document::open(input, view.inherit)?)),
         Format::TsFile => Ok(Box::new(tsfile::Document::open(input, key)?)),

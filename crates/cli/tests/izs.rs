@@ -190,6 +190,27 @@ fn verify_warns_and_fails() {
     assert_eq!((code, &finding["severity"]), (1, &"error".into()));
 }
 
+/// As a crash leaves it while something is added to a file.
+#[test]
+fn what_follows_the_last_footer_is_passed_over_on_request() {
+    let whole = std::fs::read(file("enum3_u8.izs")).unwrap();
+    let len = whole.len();
+    let grown = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&grown, [&whole[..], b"some of a block"].concat()).unwrap();
+    let path = grown.to_str().unwrap();
+    let (code, _, stderr) = run(&["digest"], path);
+    assert!(code == 1 && stderr.contains("--scan reads what an earlier footer describes"), "{stderr}");
+    for command in ["info", "ls", "digest", "cat"] {
+        let (code, stdout, stderr) = run(&[command, "--scan"], path);
+        let says = format!("left out: bytes {len}..{} of the file", len + 15);
+        assert!(code == 3 && stderr.contains(&says), "{command}: {code} {stderr}");
+        assert!(command == "info" || stdout == run(&[command], "enum3_u8.izs").1, "{command}");
+    }
+    assert_eq!(text(&["digest", "--scan"], "enum3_u8.izs"), text(&["digest"], "enum3_u8.izs"));
+    let (code, _, stderr) = run(&["info", "--scan"], "bad/01_truncated_footer.izs");
+    assert!(code == 1 && stderr.contains("has no complete footer"), "{stderr}");
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tripoint"))

@@ -66,6 +66,17 @@ impl NewFile {
         Ok(Self { temporary, path, waiting: Vec::new(), at: 0, reserved: 0 })
     }
 
+    /// Writes all that is left of another file. Where the file system can, the bytes are shared with it.
+    ///
+    /// # Errors
+    /// When the one cannot be read, or the other not be written.
+    pub(crate) fn copy_from(&mut self, other: &mut File) -> io::Result<u64> {
+        self.flush()?;
+        let copied = io::copy(other, self.temporary.as_file_mut())?;
+        self.at += copied;
+        Ok(copied)
+    }
+
     /// Bytes up to the next multiple of [`PIECE`].
     fn room(&self) -> usize {
         PIECE - (self.at % PIECE as u64) as usize - self.waiting.len()

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use core_codec::izs::model::{Kind, SchemaBuilder};
 use core_codec::izs::reader;
-use core_codec::izs::{Compression, Dialect, Element};
+use core_codec::izs::{Compression, Dialect, Element, raw};
 use proptest::prelude::*;
 use std_io::{Access, Input, IzsAppend, IzsFile, IzsWriter, WriteOptions};
 
@@ -30,8 +31,11 @@ fn write(path: &Path, len: u64, compression: Compression, options: &WriteOptions
 
 /// All bytes of all streams, with their JSON pointers.
 fn content(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let file =
-        IzsFile::from_input(Input::open(path, Access::Read).unwrap(), core_codec::Limits::default()).unwrap();
+    let input = Input::open(path, Access::Read).unwrap();
+    streams(&IzsFile::from_input(input, core_codec::Limits::default()).unwrap())
+}
+
+fn streams(file: &IzsFile) -> Vec<(String, Vec<u8>)> {
     let ids = file.schema().streams();
     ids.map(|id| {
         let stream = file.stream(id).unwrap();
@@ -48,6 +52,7 @@ proptest! {
         compression in prop::sample::select(&[Compression::None, Compression::Zstd][..]),
         dialect in prop::sample::select(&[Dialect::Spec, Dialect::V001][..]),
         summaries in any::<bool>(),
+        in_place in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let [grown, whole] = ["grown", "whole"].map(|name| folder.path().join(name));
@@ -56,7 +61,8 @@ proptest! {
         let mut end = lens[0];
         for len in &lens[1..] {
             let before = fs::read(&grown).unwrap();
-            let mut writer = IzsAppend::open(&grown).unwrap().start(&options).unwrap();
+            let append = if in_place { IzsAppend::open_in_place(&grown) } else { IzsAppend::open(&grown) };
+            let mut writer = append.unwrap().start(&options).unwrap();
             prop_assert!(writer.get_ref().lost_summaries().is_empty());
             let adc = IzsFile::open(&grown).unwrap().find("adc").unwrap();
             writer.push(adc, &samples(end..end + len)).unwrap();
@@ -107,13 +113,67 @@ fn new_streams_join_old_ones_in_either_dialect() {
     }
 }
 
+fn last(path: &Path) -> Result<IzsFile, std_io::Error> {
+    IzsFile::open_last(Input::open(path, Access::Read).unwrap(), core_codec::Limits::default())
+}
+
+/// Whoever opens the file finds the old one, until the new one is complete.
 #[test]
-fn what_is_not_committed_leaves_the_file_as_it_was() {
+fn the_old_file_is_valid_until_the_new_one_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.izs");
     write(&path, 10_000, Compression::None, &WriteOptions::default());
     let before = fs::read(&path).unwrap();
-    let start = || IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+    let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
+    for committed in [false, true] {
+        let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+        assert_eq!(writer.get_ref().old_len(), before.len() as u64);
+        for part in 0..10 {
+            writer.push(adc, &samples(part * 10_000..(part + 1) * 10_000)).unwrap();
+            assert!(fs::read(&path).unwrap() == before);
+        }
+        let finished = writer.finish().unwrap();
+        assert!(fs::read(&path).unwrap() == before);
+        if committed {
+            finished.commit().unwrap();
+        } else {
+            drop(finished);
+        }
+        let len = if committed { 110_000 } else { 10_000 };
+        assert_eq!(IzsFile::open(&path).unwrap().stream(adc).unwrap().len(), len);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left behind");
+    }
+    assert!(fs::read(&path).unwrap().starts_with(&before));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_copy_keeps_permissions_and_links() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let [path, link] = ["file.izs", "link.izs"].map(|name| folder.path().join(name));
+    write(&path, 10, Compression::None, &WriteOptions::default());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&path, &link).unwrap();
+    let mut writer = IzsAppend::open(&link).unwrap().start(&WriteOptions::default()).unwrap();
+    let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
+    writer.push(adc, &samples(10..15)).unwrap();
+    writer.finish().unwrap().commit().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(
+        IzsFile::open(&path).unwrap().stream(adc).unwrap().read::<u16>(0..15).unwrap(),
+        samples(0..15)
+    );
+}
+
+#[test]
+fn what_is_not_committed_in_place_is_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 10_000, Compression::None, &WriteOptions::default());
+    let before = fs::read(&path).unwrap();
+    let start = || IzsAppend::open_in_place(&path).unwrap().start(&WriteOptions::default()).unwrap();
     let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
 
     let mut writer = start();
@@ -128,6 +188,7 @@ fn what_is_not_committed_leaves_the_file_as_it_was() {
     // All but the footer, without which it is no file.
     assert!(fs::metadata(&path).unwrap().len() > before.len() as u64);
     assert!(IzsFile::open(&path).unwrap_err().to_string().contains("footer"));
+    assert_eq!(last(&path).unwrap().stream(adc).unwrap().read::<u16>(0..10_000).unwrap(), samples(0..10_000));
     drop(finished);
     assert!(fs::read(&path).unwrap() == before);
 
@@ -138,9 +199,7 @@ fn what_is_not_committed_leaves_the_file_as_it_was() {
     assert_eq!(IzsFile::open(&path).unwrap().stream(adc).unwrap().len(), 110_000);
 }
 
-/// A crash leaves some of the new bytes. Cut back to the old length, the file is the old one; and no cut but the
-/// complete one is taken for a file.
-/// Two would write over each other, and the one that is dropped would cut off what the other has committed.
+/// Two would write over each other, or the one that is last would lose what the other has committed.
 #[cfg(unix)]
 #[test]
 fn one_at_a_time_adds_to_a_file() {
@@ -148,14 +207,20 @@ fn one_at_a_time_adds_to_a_file() {
     let path = folder.path().join("x.izs");
     let options = WriteOptions::default();
     write(&path, 100, Compression::None, &options);
-    let writer = IzsAppend::open(&path).unwrap().start(&options).unwrap();
-    let error = IzsAppend::open(&path).unwrap_err();
-    assert_eq!(error.to_string(), "another program is adding to the file");
-    assert!(IzsFile::open(&path).is_ok());
-    drop(writer);
-    IzsAppend::open(&path).unwrap();
+    for in_place in [false, true] {
+        let open = || if in_place { IzsAppend::open_in_place(&path) } else { IzsAppend::open(&path) };
+        let writer = open().unwrap().start(&options).unwrap();
+        for second in [IzsAppend::open(&path), IzsAppend::open_in_place(&path)] {
+            assert_eq!(second.unwrap_err().to_string(), "another program is adding to the file");
+        }
+        assert!(IzsFile::open(&path).is_ok());
+        drop(writer);
+        open().unwrap();
+    }
 }
 
+/// A crash in place leaves some of the new bytes: no cut but the complete one is taken for a file, and in each the old
+/// file is found.
 #[test]
 fn a_crash_at_any_byte_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -163,21 +228,45 @@ fn a_crash_at_any_byte_leaves_the_old_file() {
     write(&path, 6000, Compression::Zstd, &WriteOptions::default().summaries(true));
     let (before, old) = (fs::read(&path).unwrap(), content(&path));
     let adc = IzsFile::open(&path).unwrap().find("adc").unwrap();
-    let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();
+    let mut writer = IzsAppend::open_in_place(&path).unwrap().start(&WriteOptions::default()).unwrap();
     writer.push(adc, &samples(6000..6100)).unwrap();
     writer.finish().unwrap().commit().unwrap();
     let after = fs::read(&path).unwrap();
-    let cut = folder.path().join("cut.izs");
-    for len in before.len()..after.len() {
+    assert!(after.starts_with(&before));
+    for len in before.len()..=after.len() {
         let left = &after[..len];
-        assert!(left.starts_with(&before));
-        if len > before.len() {
-            let opened = reader::open(left, &core_codec::Limits::default());
-            assert!(opened.is_err(), "{len} bytes");
+        let complete = len == before.len() || len == after.len();
+        let opened = reader::open(left, &core_codec::Limits::default());
+        assert_eq!(opened.is_ok(), complete, "{len} bytes");
+        let input = Input::fetching(Arc::new(left.to_vec()));
+        let file = IzsFile::open_last(input, core_codec::Limits::default()).unwrap();
+        let end = if complete { len } else { before.len() } as u64;
+        assert_eq!(file.unread(), end..len as u64);
+        if len < after.len() && len % 64 == 0 {
+            assert!(streams(&file) == old, "{len} bytes");
         }
     }
-    fs::write(&cut, &after[..before.len()]).unwrap();
-    assert!(content(&cut) == old);
+}
+
+/// Bytes that look like footers cost but a bounded search, and are not taken for one.
+#[test]
+fn false_footers_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 6000, Compression::None, &WriteOptions::default());
+    let good = fs::read(&path).unwrap();
+    let footer = |schema_len: u32| raw::Footer { schema_len, reserved: 0 }.emit();
+    for (count, found) in [(1, true), (20, true), (1000, false)] {
+        let mut bytes = good.clone();
+        bytes.extend((0..count).flat_map(|number| footer(number * 7)));
+        bytes.push(0);
+        fs::write(&path, bytes).unwrap();
+        let opened = last(&path);
+        assert_eq!(opened.is_ok(), found, "{count}");
+        if let Err(error) = opened {
+            assert_eq!(error.to_string(), "file: has no complete footer");
+        }
+    }
 }
 
 #[test]
@@ -240,7 +329,7 @@ fn a_summary_of_nothing_gives_way() {
     let schema =
         schema.replace(r#""data":"#, r#""summaries":{"range":{"base_level":2,"levels":[]}},"data":"#);
     let frame = core_codec::codec::zstd::encode(schema.as_bytes()).unwrap();
-    let footer = core_codec::izs::raw::Footer { schema_len: frame.len() as u32, reserved: 0 }.emit();
+    let footer = raw::Footer { schema_len: frame.len() as u32, reserved: 0 }.emit();
     fs::write(&path, [&bytes[..8], &frame, &footer].concat()).unwrap();
 
     let mut writer = IzsAppend::open(&path).unwrap().start(&WriteOptions::default()).unwrap();

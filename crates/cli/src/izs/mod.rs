@@ -6,7 +6,9 @@ mod info;
 mod items;
 
 use std::io::Write;
+use std::ops::Range;
 
+use anyhow::anyhow;
 use core_codec::Limits;
 use std_io::{Input, IzsFile};
 
@@ -18,11 +20,28 @@ pub(crate) struct Document(IzsFile);
 
 impl Document {
     pub(crate) fn open(input: Input) -> anyhow::Result<Self> {
-        Ok(Self(IzsFile::from_input(input, Limits::default())?))
+        let file = IzsFile::from_input(input, Limits::default()).map_err(|error| match error {
+            std_io::Error::Format(error) if error.structure() == "footer" => {
+                anyhow!("{error}; --scan reads what an earlier footer describes, if there is one")
+            }
+            other => other.into(),
+        })?;
+        Ok(Self(file))
+    }
+
+    /// Opens what the last complete footer describes.
+    pub(crate) fn scan(input: Input) -> anyhow::Result<Self> {
+        Ok(Self(IzsFile::open_last(input, Limits::default())?))
     }
 }
 
 impl document::Document for Document {
+    fn left_out(&self) -> Option<String> {
+        let Range { start, end } = self.0.unread();
+        (start < end)
+            .then(|| format!("bytes {start}..{end} of the file: they follow its last complete footer"))
+    }
+
     fn info(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         info::print(&self.0, out)
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use core_codec::error::ErrorKind;
 use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Target};
-use core_codec::izs::reader::{self, Block, Izs, StreamReader};
+use core_codec::izs::reader::{self, Block, Footers, Izs, StreamReader};
 use core_codec::izs::{Element, Sample};
 use core_codec::{Limits, limits};
 use rayon::prelude::*;
@@ -36,6 +36,9 @@ use crate::input::{Access, Input};
 
 /// Blocks whose index entries are looked up together.
 const INDEX_BATCH: u64 = 4096;
+
+/// How many bytes that look like a footer are tried: in a file that nobody has made for it, the first is one.
+const FOOTER_MATCHES: usize = 32;
 
 /// Bytes of decoded blocks that an [`IzsFile`] keeps by default.
 const DEFAULT_CACHE: usize = 16 << 20;
@@ -65,6 +68,32 @@ impl IzsFile {
     pub fn from_input(input: Input, limits: Limits) -> Result<Self, Error> {
         let izs = input.run(|source| reader::open(source, &limits))?;
         Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) })
+    }
+
+    /// Opens what the last complete footer in `input` describes, whatever comes behind it: a file to which something is
+    /// being [added in its place](IzsAppend::open_in_place), or was until a crash, as it was before.
+    ///
+    /// # Errors
+    /// When there is no such footer, or many bytes that look like one.
+    pub fn open_last(input: Input, limits: Limits) -> Result<Self, Error> {
+        let mut footers = input.run(|source| Ok(Footers::new(source)))?;
+        let mut matches = 0;
+        while !footers.is_done() && matches < FOOTER_MATCHES {
+            let Some(end) = input.run(|source| footers.step(source))? else { continue };
+            matches += 1;
+            match input.run(|source| reader::open_at(source, end, &limits)) {
+                Ok(izs) => return Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) }),
+                Err(Error::Format(_)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Err(core_codec::Error::new("file", ErrorKind::Invalid("has no complete footer")).into())
+    }
+
+    /// The bytes behind the footer, which [`open_last`](Self::open_last) passes over.
+    #[must_use]
+    pub fn unread(&self) -> Range<u64> {
+        self.izs.file_len()..self.input.len()
     }
 
     /// Bounds the decoded blocks that are kept for later reads (16 MiB by default), but for one block that is larger

@@ -33,8 +33,10 @@
 //! # Ok::<(), core_codec::Error>(())
 //! ```
 
+mod footers;
 mod stream;
 
+pub use footers::Footers;
 pub use stream::{Block, StreamReader};
 
 use core::ops::Range;
@@ -93,7 +95,14 @@ impl Izs {
 /// # Errors
 /// When the footer or the schema is damaged.
 pub fn open<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Izs> {
-    let file_len = source.len();
+    open_at(source, source.len(), limits)
+}
+
+/// As [`open`], as if the file were `file_len` bytes long: what it was before something was added; see [`Footers`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_at<S: Source + ?Sized>(source: &S, file_len: u64, limits: &Limits) -> Poll<Izs> {
     let Some(footer_start) = file_len.checked_sub(Footer::LEN as u64) else {
         let kind = ErrorKind::Truncated { needed: Footer::LEN as u64, available: file_len };
         return Err(Error::new("footer", kind).at(0).into());
