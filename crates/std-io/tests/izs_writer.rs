@@ -131,6 +131,37 @@ proptest! {
     }
 }
 
+/// Blocks in the caller's memory and in our own, stored as they are and compressed, many more than may be under way.
+#[test]
+fn large_calls_give_the_bytes_of_small_ones() {
+    let noise: Vec<u8> =
+        (0..3_u64 << 20).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61) as u8).collect();
+    let write = |threads: usize, piece: usize| {
+        let mut schema = SchemaBuilder::new(Kind::Group);
+        let mut stream = |name, block, compression| {
+            let entity = schema.add(schema.root(), name, Kind::Int { bits: 8 }).unwrap();
+            schema.stream_with(entity, Element::U8, block, compression).unwrap()
+        };
+        let streams = [
+            stream("small", 4096, Compression::Zstd),
+            stream("plain", 8192, Compression::None),
+            stream("large", 1 << 20, Compression::Zstd),
+        ];
+        let options = WriteOptions::default().threads(threads);
+        let mut writer = IzsWriter::new(Vec::new(), schema.finish().unwrap(), &options).unwrap();
+        for part in noise.chunks(500_001) {
+            for stream in streams {
+                part.chunks(piece).for_each(|piece| writer.push_bytes(stream, piece).unwrap());
+            }
+        }
+        writer.finish().unwrap()
+    };
+    let expected = write(1, usize::MAX);
+    for (threads, piece) in [(2, usize::MAX), (3, 200_000), (2, 10_000), (1, 10_000)] {
+        assert!(write(threads, piece) == expected, "{threads} threads, {piece} bytes");
+    }
+}
+
 #[test]
 fn indexes_stand_together_before_the_schema() {
     let channel = Channel {

@@ -4,6 +4,7 @@ mod append;
 mod budget;
 mod cache;
 mod overview;
+mod pipeline;
 mod reduce;
 mod rewrite;
 mod rows;

@@ -1,25 +1,21 @@
 //! Writing `.izs` files, compressing on several threads.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::Arc;
 
-use core_codec::codec::zstd::Encoder;
 use core_codec::error::ErrorKind;
 use core_codec::izs::model::{Schema, StreamId, Strictness};
-use core_codec::izs::writer::{Encoding, Job, Settings, Writer};
+use core_codec::izs::writer::{Encoding, Job, Settings, Ticket, Writer};
 use core_codec::izs::{Dialect, Sample};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::Scope;
 
+use super::pipeline::{Encoders, Pipeline, block_error};
 use crate::error::Error;
 use crate::output::OutputFile;
 
-/// Bytes of blocks that are compressed together.
-const BATCH_BYTES: usize = 16 << 20;
-
-/// Blocks that are compressed together, for each thread.
-const BATCH_BLOCKS: usize = 16;
+/// Calls with fewer bytes than this do not compress in the caller's memory: a block that they complete is copied.
+const WORTH_A_SCOPE: usize = 64 << 10;
 
 /// How a file is written.
 ///
@@ -80,8 +76,8 @@ impl WriteOptions {
 
 /// Writes an `.izs` file in one pass.
 ///
-/// Memory: one open block for each stream, and, with several threads, up to 16 MiB of blocks that wait to be
-/// compressed.
+/// Memory: one open block for each stream, and, with several threads, up to 16 MiB of blocks that are being compressed or
+/// wait for it; those in the memory of the caller of [`push`](Self::push) are compressed before it returns.
 ///
 /// ```
 /// use core_codec::izs::Element;
@@ -107,9 +103,9 @@ impl WriteOptions {
 pub struct IzsWriter<W> {
     writer: Writer,
     out: W,
-    threads: Threads,
-    /// Blocks that are complete and wait to be compressed.
-    queue: Vec<Job<'static>>,
+    encoders: Arc<Encoders>,
+    /// None where the calling thread does all.
+    pipeline: Option<Pipeline>,
     /// An earlier call failed, so that the file has lost blocks.
     failed: bool,
 }
@@ -143,8 +139,13 @@ impl<W: Write> IzsWriter<W> {
 
     /// Goes on behind what `out` holds already.
     pub(crate) fn continued(out: W, writer: Writer, options: &WriteOptions) -> Result<Self, Error> {
-        let threads = Threads::new(options.threads)?;
-        Ok(Self { writer, out, threads, queue: Vec::new(), failed: false })
+        let encoders = Arc::new(Encoders::default());
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let pipeline = (threads > 1).then(|| Pipeline::new(threads, encoders.clone())).transpose()?;
+        Ok(Self { writer, out, encoders, pipeline, failed: false })
     }
 
     /// The sans-IO writer behind it.
@@ -192,22 +193,11 @@ impl<W: Write> IzsWriter<W> {
     /// As [`Writer::check`], when nothing has been taken; when a block cannot be written, and the file is lost.
     pub fn push_bytes(&mut self, stream: StreamId, bytes: &[u8]) -> Result<(), Error> {
         self.writer.check(stream, bytes)?;
-        self.guard(|this| {
-            let mut batch: Vec<Job<'_>> = std::mem::take(&mut this.queue);
-            let mut rest = bytes;
-            while !rest.is_empty() {
-                let taken = this.writer.push(stream, rest, &mut batch)?;
-                rest = &rest[taken..];
-                if this.is_full(&batch) {
-                    this.run(&mut batch)?;
-                }
+        self.guard(|this| match this.pipeline.as_ref().filter(|_| bytes.len() >= WORTH_A_SCOPE) {
+            Some(pipeline) => {
+                pipeline.pool().in_place_scope(|scope| this.push_pieces(stream, bytes, Some(scope)))
             }
-            // Borrowed blocks cannot wait for the next call.
-            if batch.iter().any(|job| matches!(job.raw, Cow::Borrowed(_))) || this.threads.pool.is_none() {
-                this.run(&mut batch)?;
-            }
-            this.queue = batch.into_iter().map(Job::into_owned).collect();
-            Ok(())
+            None => this.push_pieces(stream, bytes, None),
         })
     }
 
@@ -217,13 +207,9 @@ impl<W: Write> IzsWriter<W> {
     /// As [`Writer::push_stored`], and when it cannot be written.
     pub fn push_stored(&mut self, stream: StreamId, elements: u64, stored: Vec<u8>) -> Result<(), Error> {
         self.guard(|this| {
-            let mut batch: Vec<Job<'_>> = std::mem::take(&mut this.queue);
-            this.writer.push_stored(stream, elements, stored, &mut batch)?;
-            if this.is_full(&batch) {
-                this.run(&mut batch)?;
-            }
-            this.queue = batch.into_iter().map(Job::into_owned).collect();
-            Ok(())
+            let mut jobs = Vec::new();
+            this.writer.push_stored(stream, elements, stored, &mut jobs)?;
+            this.store(&mut jobs, None)
         })
     }
 
@@ -233,11 +219,13 @@ impl<W: Write> IzsWriter<W> {
     /// When an earlier call failed, or the rest cannot be written.
     pub fn finish(mut self) -> Result<W, Error> {
         self.guard(|this| {
-            let mut batch: Vec<Job<'_>> = std::mem::take(&mut this.queue);
-            this.writer.finish(&mut batch)?;
-            this.run(&mut batch)
+            let mut jobs = Vec::new();
+            this.writer.finish(&mut jobs)?;
+            this.store(&mut jobs, None)?;
+            let Self { writer, out, pipeline, .. } = this;
+            pipeline.as_mut().map_or(Ok(()), |pipeline| pipeline.write_all(writer, out))
         })?;
-        let ending = self.threads.with_encoder(|encoder| self.writer.ending(encoder))?;
+        let ending = self.encoders.with(|encoder| self.writer.ending(encoder))?;
         self.out.write_all(&ending)?;
         self.out.flush()?;
         Ok(self.out)
@@ -254,121 +242,60 @@ impl<W: Write> IzsWriter<W> {
         done
     }
 
-    fn is_full(&self, batch: &[Job<'_>]) -> bool {
-        match &self.threads.pool {
-            None => !batch.is_empty(),
-            Some(pool) => {
-                batch.len() >= BATCH_BLOCKS * pool.current_num_threads()
-                    || batch.iter().map(|job| job.raw.len()).sum::<usize>() >= BATCH_BYTES
-            }
+    /// Pushes what a stream takes, and stores the blocks that are complete.
+    fn push_pieces<'scope>(
+        &mut self,
+        stream: StreamId,
+        bytes: &'scope [u8],
+        scope: Option<&Scope<'scope>>,
+    ) -> Result<(), Error> {
+        let (mut rest, mut jobs) = (bytes, Vec::new());
+        while !rest.is_empty() {
+            let taken = self.writer.push(stream, rest, &mut jobs)?;
+            rest = &rest[taken..];
+            self.store(&mut jobs, scope)?;
         }
-    }
-
-    /// Compresses and writes all of `batch`, in its order.
-    fn run(&mut self, batch: &mut Vec<Job<'_>>) -> Result<(), Error> {
-        match &self.threads.pool {
-            None => batch.drain(..).try_for_each(|job| self.store_here(job)),
-            Some(_) => self.store_in_parallel(batch),
-        }
-    }
-
-    fn store_here(&mut self, job: Job<'_>) -> Result<(), Error> {
-        let Self { writer, out, threads, .. } = self;
-        match job.encoding {
-            Encoding::None => store(writer, out, job.ticket, &job.raw)?,
-            Encoding::Zstd { level } => threads.with_encoder(|encoder| {
-                let frame = encoder.encode(level, &job.raw).map_err(block_error)?;
-                store(writer, out, job.ticket, frame)
-            })?,
-        }
-        writer.recycle(job.raw);
         Ok(())
     }
 
-    /// The pool compresses; this thread writes each block as soon as those before it are written.
-    fn store_in_parallel(&mut self, batch: &mut Vec<Job<'_>>) -> Result<(), Error> {
-        let Self { writer, out, threads, .. } = self;
-        let threads = &*threads;
-        let Some(pool) = &threads.pool else { return Ok(()) };
-        let (sender, frames) = mpsc::channel();
-        let stored = pool.in_place_scope(|scope| {
-            for (number, job) in batch.iter().enumerate() {
-                if let Encoding::Zstd { level } = job.encoding {
-                    let (sender, raw) = (sender.clone(), &*job.raw);
-                    scope.spawn(move |_| {
-                        let frame =
-                            threads.with_encoder(|encoder| encoder.encode(level, raw).map(<[u8]>::to_vec));
-                        // The receiver is gone only when another block has failed.
-                        let _ = sender.send((number, frame));
-                    });
+    /// Compresses and writes blocks, in their order: here, or on other threads while this one goes on.
+    fn store<'scope>(
+        &mut self,
+        jobs: &mut Vec<Job<'scope>>,
+        scope: Option<&Scope<'scope>>,
+    ) -> Result<(), Error> {
+        let Self { writer, out, encoders, pipeline, .. } = self;
+        for job in jobs.drain(..) {
+            match pipeline {
+                Some(pipeline) if !pipeline.is_empty() || job.encoding != Encoding::None => {
+                    pipeline.submit(job, scope);
+                    pipeline.write_some(writer, out)?;
                 }
+                _ => store_here(writer, out, encoders, job)?,
             }
-            drop(sender);
-            let mut early: Vec<Option<Vec<u8>>> = vec![None; batch.len()];
-            let mut tickets = Vec::with_capacity(batch.len());
-            for (number, job) in batch.iter().enumerate() {
-                if job.encoding != Encoding::None {
-                    while early[number].is_none() {
-                        let (number, frame) = frames.recv().map_err(std::io::Error::other)?;
-                        early[number] = Some(frame.map_err(block_error)?);
-                    }
-                }
-                let frame = early[number].take();
-                let bytes = frame.as_deref().unwrap_or(&job.raw);
-                out.write_all(bytes)?;
-                tickets.push(bytes.len());
-            }
-            Ok::<_, Error>(tickets)
-        })?;
-        for (job, size) in batch.drain(..).zip(stored) {
-            writer.stored(job.ticket, size)?;
-            writer.recycle(job.raw);
         }
         Ok(())
     }
 }
 
-fn store(
+fn store_here(
     writer: &mut Writer,
     out: &mut impl Write,
-    ticket: core_codec::izs::writer::Ticket,
-    bytes: &[u8],
+    encoders: &Encoders,
+    job: Job<'_>,
 ) -> Result<(), Error> {
+    match job.encoding {
+        Encoding::None => write(writer, out, job.ticket, &job.raw)?,
+        Encoding::Zstd { level } => encoders.with(|encoder| {
+            let frame = encoder.encode(level, &job.raw).map_err(block_error)?;
+            write(writer, out, job.ticket, frame)
+        })?,
+    }
+    writer.recycle(job.raw);
+    Ok(())
+}
+
+fn write(writer: &mut Writer, out: &mut impl Write, ticket: Ticket, bytes: &[u8]) -> Result<(), Error> {
     out.write_all(bytes)?;
     Ok(writer.stored(ticket, bytes.len())?)
-}
-
-fn block_error(kind: ErrorKind) -> Error {
-    core_codec::Error::new("block", kind).into()
-}
-
-/// The threads that compress, and their encoders.
-#[derive(Debug)]
-struct Threads {
-    /// None where the calling thread does all.
-    pool: Option<ThreadPool>,
-    /// Encoders that nobody uses now.
-    encoders: Mutex<Vec<Encoder>>,
-}
-
-impl Threads {
-    fn new(count: usize) -> Result<Self, Error> {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        let count = if count == 0 { available() } else { count };
-        let pool = match count {
-            1 => None,
-            count => {
-                Some(ThreadPoolBuilder::new().num_threads(count).build().map_err(std::io::Error::other)?)
-            }
-        };
-        Ok(Self { pool, encoders: Mutex::new(Vec::new()) })
-    }
-
-    fn with_encoder<T>(&self, work: impl FnOnce(&mut Encoder) -> T) -> T {
-        let idle = || self.encoders.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut encoder = idle().pop().unwrap_or_default();
-        let result = work(&mut encoder);
-        idle().push(encoder);
-        result
-    }
 }
