@@ -39,7 +39,12 @@ struct Task {
 const TASKS: &[Task] = &[
     task("setup", "", setup::task, "installs what the other tasks need: the thumb targets and QEMU"),
     task("demo", "", demo::task, "shows the main job: a microcontroller records, the host reads"),
-    task("test", "[STEP ...]", test::task, "runs every check of the project, or some steps of it (a name that is none lists them)"),
+    task(
+        "test",
+        "[--list] [STEP ...]",
+        test::task,
+        "runs every check of the project, or some steps of it (--list names them)",
+    ),
     task(
         "qemu-test",
         "[NAME] [--board BOARD] [--bless] [--tighten]",

@@ -61,6 +61,10 @@ pub(crate) fn task(mut args: lexopt::Parser) -> Result<()> {
     while let Some(arg) = args.next()? {
         match arg {
             Arg::Value(name) => wanted.push(name.string()?),
+            Arg::Long("list") => {
+                STEPS.iter().for_each(|step| println!("{}", step.name));
+                return Ok(());
+            }
             other => return Err(other.unexpected().into()),
         }
     }
