@@ -64,7 +64,10 @@ pub(crate) enum Command {
         slice: Option<String>,
         /// Rows of a TsFile: which ones
         #[command(flatten)]
-        rows: RowArgs,
+        rows: Box<RowArgs>,
+        /// Values of an .izs file: as what
+        #[command(flatten)]
+        meaning: Meaning,
         /// How to print them
         #[arg(long, value_enum, default_value_t = CatFormat::Csv)]
         format: CatFormat,
@@ -103,6 +106,21 @@ pub(crate) struct View {
     /// Let the layers of a StarDS file have what the base layer has and they lack
     #[arg(long)]
     pub(crate) inherit: bool,
+}
+
+/// As what the elements of an .izs file are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Meaning {
+    /// Numbers of an .izs file as the quantities that they stand for, by number:scale and number:offset
+    #[arg(long)]
+    pub(crate) scaled: bool,
+    /// With the time of each element of an .izs file, by time:rate and time:epoch, of a record by its timestamps: in
+    /// seconds, or as date and time
+    #[arg(long)]
+    pub(crate) times: bool,
+    /// A record of an .izs file as events: start, end, and its other fields
+    #[arg(long, conflicts_with = "scaled")]
+    pub(crate) events: bool,
 }
 
 /// Which rows of a TsFile.

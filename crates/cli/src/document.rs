@@ -11,7 +11,7 @@ use core_codec::Severity;
 use core_codec::izs::raw;
 use std_io::{Access, Input};
 
-use crate::args::{CatFormat, RowArgs, Span, View};
+use crate::args::{CatFormat, Meaning, RowArgs, Span, View};
 use crate::output::{Row, row};
 use crate::{izs, stards, tsfile};
 
@@ -111,6 +111,7 @@ pub(crate) struct CatRequest<'a> {
     pub(crate) range: &'a Span,
     pub(crate) slice: Option<&'a str>,
     pub(crate) rows: &'a RowArgs,
+    pub(crate) meaning: &'a Meaning,
     pub(crate) format: CatFormat,
 }
 
@@ -121,6 +122,11 @@ impl CatRequest<'_> {
             *self.rows == RowArgs::default(),
             "--device, --table, --columns, --time and --tag are for TsFiles",
         )
+    }
+
+    /// For formats whose values mean what they are.
+    pub(crate) fn refuse_meaning(&self) -> anyhow::Result<()> {
+        expect_usage(*self.meaning == Meaning::default(), "--scaled, --times and --events are for .izs files")
     }
 
     /// For formats without dimensions.

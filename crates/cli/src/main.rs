@@ -63,9 +63,9 @@ fn print(command: &Command, document: &dyn Document) -> anyhow::Result<Outcome> 
         Command::Info { json: true, .. } => document.info_json(out),
         Command::Info { .. } => document.info(out),
         Command::Ls { json, .. } => list(document, *json, out),
-        Command::Cat { item, range, slice, rows, format, .. } => {
-            let request =
-                CatRequest { item: item.as_deref(), range, slice: slice.as_deref(), rows, format: *format };
+        Command::Cat { item, range, slice, rows, meaning, format, .. } => {
+            let (item, slice) = (item.as_deref(), slice.as_deref());
+            let request = CatRequest { item, range, slice, rows, meaning, format: *format };
             document.cat(&request, out)
         }
         Command::Digest { .. } => document.digest(&mut |line| output::json_line(out, &line)),

@@ -1,7 +1,8 @@
 //! Real `.izs` files, read in every way.
 
+mod izs_support;
+
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
@@ -9,25 +10,12 @@ use std::{fs, io};
 use core_codec::izs::Element;
 use core_codec::izs::model::{Kind, Role, SchemaBuilder, Value};
 use core_codec::{ErrorKind, Limits};
-use std_io::{Access, Basis, Error, Fetch, FileRanges, Input, IzsFile, IzsWriter, Severity, WriteOptions};
+use std_io::{Access, Basis, Error, Fetch, FileRanges, Input, IzsFile, IzsWriter, WriteOptions};
 
-fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs")
-}
+use izs_support::{every_file, made, testdata};
 
 fn open(name: &str) -> IzsFile {
     IzsFile::open(testdata().join(name)).unwrap()
-}
-
-fn every_file() -> Vec<PathBuf> {
-    let folders = [testdata(), testdata().join("v001")];
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let files: Vec<_> = files
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "izs"))
-        .collect();
-    assert!(files.len() > 30);
-    files
 }
 
 #[test]
@@ -134,89 +122,6 @@ fn overviews_from_summaries_equal_those_from_data() {
 }
 
 #[test]
-fn verify_finds_nothing_wrong_in_good_files() {
-    for path in every_file() {
-        let mut wrong = Vec::new();
-        IzsFile::open(&path).unwrap().verify(true, &mut |finding| wrong.push(finding)).unwrap();
-        wrong.retain(|finding| finding.severity == Severity::Error);
-        assert_eq!(wrong, [], "{}", path.display());
-    }
-}
-
-/// As the sweep over all files of the corpus does, where there is one.
-#[test]
-fn verify_finds_nothing_wrong_in_the_corpus() {
-    let Some(corpus) = std::env::var_os("TRIPOINT_CORPUS") else {
-        println!("did not run: TRIPOINT_CORPUS is not set");
-        return;
-    };
-    for folder in ["izs", "izs/v001"] {
-        for entry in fs::read_dir(Path::new(&corpus).join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "izs") {
-                let mut report = |finding: std_io::Finding| {
-                    assert_eq!(finding.severity, Severity::Warning, "{}: {finding:?}", path.display());
-                };
-                IzsFile::open(&path).unwrap().verify(true, &mut report).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn verify_finds_what_is_wrong() {
-    let findings = |bytes: &[u8]| {
-        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-        fs::write(&path, bytes).unwrap();
-        let mut findings = Vec::new();
-        IzsFile::open(&path).unwrap().verify(true, &mut |finding| findings.push(finding)).unwrap();
-        findings
-    };
-    let mut bytes = fs::read(testdata().join("hand_none_exact.izs")).unwrap();
-    assert_eq!(findings(&bytes), []);
-    bytes[0] = 7;
-    assert!(findings(&bytes)[0].message.starts_with("the header is [07,"));
-    // The second block ends inside the index.
-    bytes[8208..8216].copy_from_slice(&4108u64.to_le_bytes());
-    let found = findings(&bytes);
-    assert!(found.iter().any(|finding| finding.message.contains("ends after the index starts")), "{found:?}");
-
-    let bad = testdata().join("bad/14_attr_null.izs");
-    let found = findings(&fs::read(bad).unwrap());
-    assert!(found[0].message.contains("reads no file with null"), "{found:?}");
-}
-
-/// A file of uncompressed streams, each of one block, from a schema in which `@0`, `@1`, ... stand for them.
-fn made(schema: &str, streams: &[(&str, &[u64])]) -> IzsFile {
-    let mut file = vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed];
-    let mut schema = schema.to_owned();
-    for (number, (element, values)) in streams.iter().enumerate() {
-        let width = element[1..].parse::<usize>().unwrap() / 8;
-        let start = file.len() as u64;
-        file.extend(values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()));
-        let (index, size) = (file.len(), file.len() as u32 - start as u32);
-        file.extend(start.to_le_bytes());
-        file.extend(size.to_le_bytes());
-        let descriptor = format!(
-            r#"{{"element":"{element}","end":{},"block":4096,"compress":"none","i_offset":{index},"i_size":12}}"#,
-            values.len()
-        );
-        schema = schema.replace(&format!("@{number}"), &descriptor);
-    }
-    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
-    frame.extend((schema.len() as u32).to_le_bytes());
-    frame.extend(&((schema.len() as u32) << 3 | 1).to_le_bytes()[..3]);
-    frame.extend(schema.as_bytes());
-    file.extend(&frame);
-    file.extend((frame.len() as u32).to_le_bytes());
-    file.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-    fs::write(&path, file).unwrap();
-    // Read by positions, the file may go while it is open.
-    IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), Limits::default()).unwrap()
-}
-
-#[test]
 fn bits_and_quantities() {
     let file = made(
         r#"{"entity":{"type":"bit_struct","children":{
@@ -254,37 +159,6 @@ fn events_with_one_time_or_two() {
     assert_eq!((events[0].start, events[0].end), (9, Some(12)));
     assert_eq!(events[0].fields.get("byte"), Some(&Value::Unsigned(0xaa)));
     assert!(file.events(file.schema().find("byte").unwrap(), 0..1).is_err());
-}
-
-#[test]
-fn verify_compares_lengths_ends_and_summaries() {
-    let wrong = |schema: &str, streams: &[(&str, &[u64])]| {
-        let mut wrong = Vec::new();
-        made(schema, streams).verify(true, &mut |finding| wrong.push(finding)).unwrap();
-        wrong.retain(|finding| finding.severity == Severity::Error);
-        wrong.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>()
-    };
-    let record = r#"{"entity":{"type":"record","children":{
-        "a":{"type":"int","bits":8,"data":@0},"b":{"type":"int","bits":8,"data":@1}}}}"#;
-    let found = wrong(record, &[("u8", &[1, 2]), ("u8", &[1])]);
-    assert_eq!(found, ["children of a record have 2 and 1 elements"]);
-
-    let array = r#"{"entity":{"type":"variable_array","data":@0,"child":{"type":"character","data":@1}}}"#;
-    assert_eq!(wrong(array, &[("u64", &[1, 2]), ("u8", &[65, 66])]), [] as [&str; 0]);
-    let found = wrong(array, &[("u64", &[2, 1]), ("u8", &[65, 66])]);
-    assert_eq!(found, ["element 1 ends at 1, before the one before it, at 2"]);
-    let found = wrong(array, &[("u64", &[1, 5]), ("u8", &[65, 66])]);
-    assert_eq!(found, ["the last element ends at 5, the child has 2 elements"]);
-
-    let range = r#"{"entity":{"type":"signed","bits":8,"data":@0,
-        "summaries":{"range":{"base_level":2,"levels":[@1]}}}}"#;
-    let data = ("u8", &[1, 0xff, 3, 4, 5, 6, 7, 8, 9][..]);
-    assert_eq!(wrong(range, &[data, ("u8", &[0xff, 4, 5, 8])]), [] as [&str; 0]);
-    let found = wrong(range, &[data, ("u8", &[1, 0xff, 5, 8])]);
-    assert_eq!(found, ["group 0 differs from its elements"]);
-
-    let wide = r#"{"entity":{"type":"int","bits":9,"data":@0}}"#;
-    assert_eq!(wrong(wide, &[("u8", &[1])]), ["the field ends at bit 9 of an element of 8 bits"]);
 }
 
 /// Counts what is fetched.

@@ -6,13 +6,13 @@ use std::ops::Range;
 use anyhow::Context as _;
 use core_codec::ErrorKind;
 use core_codec::izs::model::{
-    EntityId, Field, FieldValue, Kind, Role, Schema, StreamId, Target, Value, distinct_names,
+    EntityId, Field, FieldValue, Kind, Moment, Role, Schema, StreamId, Target, Value, distinct_names,
 };
-use std_io::{Error, IzsFile, numbers};
+use std_io::{Error, Event, IzsFile, numbers};
 
 use super::items;
-use crate::args::{CatFormat, Span};
-use crate::document::WrongUsage;
+use crate::args::{CatFormat, Meaning, Span};
+use crate::document::{CatRequest, WrongUsage, expect_usage};
 use crate::output::{self, Row};
 
 /// Rows of nested values that are read at once, at first.
@@ -21,24 +21,24 @@ const ROWS: u64 = 1 << 16;
 /// Bytes of decoded blocks that are kept for the columns of a record, of however small a file.
 const KEPT: u64 = 64 << 20;
 
-pub(super) fn print(
-    file: &IzsFile,
-    item: Option<&str>,
-    span: &Span,
-    format: CatFormat,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
+pub(super) fn print(file: &IzsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
     let schema = file.schema();
-    match resolve(schema, item)? {
-        Target::Stream(stream) => elements(file, stream, &[], span, format, out),
-        Target::Entity(entity) if format != CatFormat::Raw && is_nested(schema[entity].kind()) => {
-            rows(file, entity, span, format, out)
+    let CatRequest { range, format, meaning, .. } = *request;
+    let in_rows = *meaning != Meaning::default();
+    expect_usage(!in_rows || format != CatFormat::Raw, "raw bytes have no --scaled, --times or --events")?;
+    match resolve(schema, request.item)? {
+        Target::Stream(stream) => {
+            expect_usage(!in_rows, "--scaled, --times and --events are for entities, not for bare streams")?;
+            elements(file, stream, &[], range, format, out)
+        }
+        Target::Entity(entity) if format != CatFormat::Raw && (in_rows || is_nested(schema, entity)) => {
+            rows(&Table::new(file, entity, *meaning)?, range, format, out)
         }
         Target::Entity(entity) => {
             let (stream, fields) = schema.fields(entity).with_context(|| {
                 format!("{} has no stream of its own: name one below it", schema.entity_pointer(entity))
             })?;
-            elements(file, stream, &fields, span, format, out)
+            elements(file, stream, &fields, range, format, out)
         }
     }
 }
@@ -48,7 +48,9 @@ fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
     if let Some(item) = item {
         return items::find(schema, item).with_context(|| format!("no such item: {item}"));
     }
-    if !matches!(schema[schema.root()].kind(), Kind::Group) {
+    let root = &schema[schema.root()];
+    let role = root.attributes().get("core:role").and_then(Value::as_str);
+    if *root.kind() != Kind::Group || role == Some("record") {
         return Ok(Target::Entity(schema.root()));
     }
     let mut data = schema.streams().filter(|&id| schema[id].role() == Role::Data);
@@ -61,17 +63,22 @@ fn resolve(schema: &Schema, item: Option<&str>) -> anyhow::Result<Target> {
     }
 }
 
-/// Whether an element is more than the fields of one number.
-fn is_nested(kind: &Kind) -> bool {
-    matches!(
-        kind,
+/// Whether an element is more than the plain fields of one number.
+fn is_nested(schema: &Schema, entity: EntityId) -> bool {
+    match schema[entity].kind() {
+        Kind::BitStruct => {
+            let fields = schema.fields(entity).map(|(_, fields)| fields).unwrap_or_default();
+            fields.iter().any(|field| matches!(field.kind, Kind::Tagged { .. }))
+        }
         Kind::Group
-            | Kind::Record
-            | Kind::Tuple { .. }
-            | Kind::FixedArray { .. }
-            | Kind::VariableArray
-            | Kind::Tagged { .. }
-    )
+        | Kind::Record
+        | Kind::Union
+        | Kind::Tuple { .. }
+        | Kind::FixedArray { .. }
+        | Kind::VariableArray
+        | Kind::Tagged { .. } => true,
+        _ => false,
+    }
 }
 
 /// Prints the elements of a stream, in one column for each field; without fields, as they are.
@@ -87,10 +94,10 @@ fn elements(
     let range = span.within(stream.len())?;
     let name = |field: &Field| file.schema()[field.entity].name().unwrap_or("value");
     let names = distinct_names(fields.iter().map(name)).into_iter().map(String::from).collect::<Vec<_>>();
-    if format == CatFormat::Csv {
-        csv_header(out, &names)?;
-    }
     let index_name = output::free_name("index", &names);
+    if format == CatFormat::Csv {
+        csv_header(out, &index_name, &names)?;
+    }
     let element = stream.descriptor().element;
     stream.for_each_part(range, |elements, bytes| -> anyhow::Result<()> {
         if format == CatFormat::Raw {
@@ -109,10 +116,10 @@ fn elements(
     })
 }
 
-fn csv_header(out: &mut dyn Write, names: &[String]) -> anyhow::Result<()> {
+fn csv_header(out: &mut dyn Write, index: &str, names: &[String]) -> anyhow::Result<()> {
     let header: Vec<_> = names.iter().map(|name| output::csv_field(name)).collect();
     let values = if header.is_empty() { "value".into() } else { header.join(",") };
-    Ok(writeln!(out, "{},{values}", output::free_name("index", names))?)
+    Ok(writeln!(out, "{index},{values}")?)
 }
 
 fn csv(out: &mut dyn Write, index: u64, element: u64, fields: &[Field]) -> anyhow::Result<()> {
@@ -163,29 +170,108 @@ fn json(value: FieldValue) -> serde_json::Value {
     }
 }
 
-/// Prints nested values: records and tuples in columns, anything deeper as JSON in its column.
-fn rows(
-    file: &IzsFile,
+/// What is printed in rows.
+struct Table<'a> {
+    file: &'a IzsFile,
     entity: EntityId,
-    span: &Span,
-    format: CatFormat,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let range = span.within(file.rows(entity)?)?;
-    prepare(file, entity)?;
-    let names = column_names(file.schema(), entity);
-    if format == CatFormat::Csv {
-        csv_header(out, &names)?;
+    meaning: Meaning,
+    /// A value has a column for each member.
+    is_wide: bool,
+    /// Names of all columns but the index.
+    columns: Vec<String>,
+    index: String,
+}
+
+impl<'a> Table<'a> {
+    fn new(file: &'a IzsFile, entity: EntityId, meaning: Meaning) -> anyhow::Result<Self> {
+        let mut columns =
+            if meaning.events { event_columns(file, entity)? } else { members(file.schema(), entity) };
+        let is_wide = !columns.is_empty();
+        if !is_wide {
+            let name = file.schema()[entity].name().filter(|_| file.schema()[entity].kind().is_field());
+            columns.push(name.unwrap_or("value").to_owned());
+        }
+        if meaning.times {
+            columns.insert(0, output::free_name("time", &columns));
+        }
+        let index = output::free_name("index", &columns);
+        Ok(Self { file, entity, meaning, is_wide, columns, index })
     }
-    let index_name = output::free_name("index", &names);
+
+    fn times(&self, part: Range<u64>) -> Result<Vec<Moment>, Error> {
+        if self.meaning.times { self.file.times(self.entity, part) } else { Ok(Vec::new()) }
+    }
+
+    fn values(&self, part: Range<u64>) -> Result<Vec<Value>, Error> {
+        if self.meaning.events {
+            return Ok(self.file.events(self.entity, part)?.into_iter().map(event).collect());
+        }
+        if self.meaning.scaled {
+            self.file.scaled_values(self.entity, part)
+        } else {
+            self.file.values(self.entity, part)
+        }
+    }
+
+    fn print(
+        &self,
+        rows: Range<u64>,
+        times: &[Moment],
+        values: &[Value],
+        format: CatFormat,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let mut times = times.iter();
+        for (index, value) in rows.zip(values) {
+            let time = times.next().map(Moment::to_string);
+            let cells: Vec<&Value> = match value {
+                Value::Object(members) if self.is_wide => members.iter().map(|(_, value)| value).collect(),
+                Value::Array(columns) if self.meaning.events => columns.iter().collect(),
+                value => vec![value],
+            };
+            if format == CatFormat::Ndjson {
+                let mut line = output::row([(&*self.index, index.into())]);
+                let cells = cells.into_iter().map(super::json);
+                let values = time.map(serde_json::Value::from).into_iter().chain(cells);
+                line.extend(self.columns.iter().cloned().zip(values));
+                output::json_line(out, &line)?;
+                continue;
+            }
+            write!(out, "{index}")?;
+            if let Some(time) = time {
+                write!(out, ",{time}")?;
+            }
+            for value in cells {
+                write!(out, ",{}", csv_value(value))?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// An event as the values of its columns.
+fn event(event: Event) -> Value {
+    let times = [Some(event.start), event.end].into_iter().flatten().map(Value::from);
+    Value::Array(times.chain(event.fields.into_iter().map(|(_, value)| value)).collect())
+}
+
+/// Prints nested values: records and tuples in columns, anything deeper as JSON in its column.
+fn rows(table: &Table, span: &Span, format: CatFormat, out: &mut dyn Write) -> anyhow::Result<()> {
+    let range = span.within(table.file.rows(table.entity)?)?;
+    prepare(table.file, table.entity)?;
+    if format == CatFormat::Csv {
+        csv_header(out, &table.index, &table.columns)?;
+    }
     let mut next = range.start;
     let mut most = ROWS;
     while next < range.end {
         let part = next..range.end.min(next.saturating_add(most));
-        match file.values(entity, part.clone()) {
-            Ok(values) => {
+        let times = table.times(part.clone());
+        match times.and_then(|times| Ok((times, table.values(part.clone())?))) {
+            Ok((times, values)) => {
                 next = part.end;
-                print_rows(part, &index_name, &values, !names.is_empty(), format, out)?;
+                table.print(part, &times, &values, format, out)?;
             }
             Err(Error::Format(error)) if most > 1 && matches!(error.kind(), ErrorKind::Limit { .. }) => {
                 most /= 8;
@@ -219,76 +305,42 @@ fn prepare(file: &IzsFile, entity: EntityId) -> Result<(), Error> {
     Ok(())
 }
 
-fn column_names(schema: &Schema, entity: EntityId) -> Vec<String> {
-    match schema[entity].kind() {
+/// Names of the columns of a value that has several.
+fn members(schema: &Schema, entity: EntityId) -> Vec<String> {
+    let names = match schema[entity].kind() {
         Kind::Group | Kind::Record => {
             let children = schema[entity].children().iter();
-            children.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect()
+            return children.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect();
         }
-        Kind::Tuple { fields } => {
-            let names = distinct_names(fields.iter().map(|(name, _)| &**name));
-            names.into_iter().map(String::from).collect()
+        Kind::Tuple { fields } => distinct_names(fields.iter().map(|(name, _)| &**name)),
+        Kind::BitStruct => {
+            schema.fields(entity).map(|(_, fields)| schema.field_names(&fields)).unwrap_or_default()
         }
         _ => Vec::new(),
-    }
+    };
+    names.into_iter().map(String::from).collect()
 }
 
-fn print_rows(
-    rows: Range<u64>,
-    index_name: &str,
-    values: &[Value],
-    in_columns: bool,
-    format: CatFormat,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    for (index, value) in rows.zip(values) {
-        if format == CatFormat::Ndjson {
-            let mut line = output::row([(index_name, index.into())]);
-            match value {
-                Value::Object(members) if in_columns => {
-                    for (name, value) in members.iter() {
-                        line.insert(name.to_owned(), nested_json(value)?);
-                    }
-                }
-                value => {
-                    line.insert("value".into(), nested_json(value)?);
-                }
-            }
-            output::json_line(out, &line)?;
-            continue;
-        }
-        write!(out, "{index}")?;
-        match value {
-            Value::Object(members) if in_columns => {
-                for (_, value) in members.iter() {
-                    write!(out, ",{}", csv_value(value)?)?;
-                }
-            }
-            value => write!(out, ",{}", csv_value(value)?)?,
-        }
-        writeln!(out)?;
+/// `start`, `end` where events have one, and the names of the other fields.
+fn event_columns(file: &IzsFile, record: EntityId) -> anyhow::Result<Vec<String>> {
+    let schema = file.schema();
+    let time = file.time_field(record)?;
+    let others = schema[record].children().iter().filter(|&&child| child != time);
+    let mut names: Vec<_> =
+        others.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect();
+    let mut times = vec![output::free_name("start", &names)];
+    if matches!(schema[time].kind(), Kind::Tuple { .. }) {
+        times.push(output::free_name("end", &names));
     }
-    Ok(())
+    times.append(&mut names);
+    Ok(times)
 }
 
-fn csv_value(value: &Value) -> anyhow::Result<String> {
-    Ok(match value {
+fn csv_value(value: &Value) -> String {
+    match value {
         Value::Null => String::new(),
         Value::String(text) => output::csv_field(text),
         Value::Float(number) => output::float_text(number),
-        other => output::csv_field(&nested_json(other)?.to_string()),
-    })
-}
-
-/// A value of a row, with its floats as everywhere.
-fn nested_json(value: &Value) -> anyhow::Result<serde_json::Value> {
-    Ok(match value {
-        Value::Float(number) => output::double_json(*number),
-        Value::Array(values) => values.iter().map(nested_json).collect::<Result<_, _>>()?,
-        Value::Object(members) => {
-            let member = |(name, value): (&str, &Value)| Ok((name.to_owned(), nested_json(value)?));
-            serde_json::Value::Object(members.iter().map(member).collect::<anyhow::Result<_>>()?)
-        }
-        plain => serde_json::to_value(plain)?,
-    })
+        other => output::csv_field(&super::json(other).to_string()),
+    }
 }

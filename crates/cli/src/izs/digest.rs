@@ -39,7 +39,7 @@ fn described(file: &IzsFile, id: StreamId) -> Row {
             let members = fault.raw.as_object().into_iter().flat_map(core_codec::izs::model::Object::iter);
             members
                 .filter(|(name, _)| ["element", "end"].contains(name))
-                .filter_map(|(name, value)| Some((name.to_owned(), serde_json::to_value(value).ok()?)))
+                .map(|(name, value)| (name.to_owned(), super::json(value)))
                 .collect()
         }
     }

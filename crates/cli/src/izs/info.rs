@@ -4,6 +4,7 @@ use std::io::Write;
 
 use core_codec::izs::Dialect;
 use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
+use serde_json::Value as Json;
 use std_io::{Basis, IzsFile, Trace};
 
 use crate::document::Outcome;
@@ -38,24 +39,31 @@ pub(super) fn json(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
         ("format", "izs".into()),
         ("dialect", dialect(schema).into()),
         ("size", file.input().len().into()),
-        ("schema", entity_json(file, schema.root()).into()),
     ]);
-    let head = serde_json::to_string(&head)?;
-    // The object is left open for what comes.
-    write!(out, "{},\"streams\":[", head.strip_suffix('}').unwrap_or(&head))?;
+    open_object(&head, out)?;
+    write!(out, ",\"schema\":")?;
+    entity_json(schema, schema.root(), out)?;
+    write!(out, ",\"streams\":[")?;
     let mut outcome = Outcome::Done;
     for (number, id) in schema.streams().enumerate() {
         let stream = items::stream(file, id);
         outcome = outcome.and(&stream);
-        write!(out, "{}{}", if number > 0 { "," } else { "" }, serde_json::Value::Object(stream))?;
+        write!(out, "{}{}", if number > 0 { "," } else { "" }, Json::Object(stream))?;
     }
     writeln!(out, "]}}")?;
     Ok(outcome)
 }
 
-/// An entity with its attributes and what is below it.
-fn entity_json(file: &IzsFile, id: EntityId) -> Row {
-    let entity = &file.schema()[id];
+/// Writes an object without its end, for what comes.
+fn open_object(row: &Row, out: &mut dyn Write) -> anyhow::Result<()> {
+    let text = serde_json::to_string(row)?;
+    Ok(out.write_all(text.strip_suffix('}').unwrap_or(&text).as_bytes())?)
+}
+
+/// An entity with its attributes and what is below it. Numbers of attributes are written as they stand in the file,
+/// which no row could hold.
+fn entity_json(schema: &Schema, id: EntityId, out: &mut dyn Write) -> anyhow::Result<()> {
+    let entity = &schema[id];
     let mut line = row([("kind", entity.kind().to_string().into())]);
     if let Some(name) = entity.name() {
         line.shift_insert(0, "name".into(), name.into());
@@ -63,18 +71,22 @@ fn entity_json(file: &IzsFile, id: EntityId) -> Row {
     if let Kind::Opaque(opaque) = entity.kind() {
         line.insert("error".into(), (*opaque.reason).into());
     }
+    open_object(&line, out)?;
     if !entity.attributes().is_empty() {
-        let attributes = serde_json::to_value(entity.attributes());
-        line.insert("attributes".into(), attributes.unwrap_or_default());
+        write!(out, ",\"attributes\":{}", entity.attributes())?;
     }
     if let Some(data) = entity.data() {
-        line.insert("stream".into(), file.schema().stream_pointer(data).to_string().into());
+        write!(out, ",\"stream\":{}", Json::from(schema.stream_pointer(data).to_string()))?;
     }
     if !entity.children().is_empty() {
-        let children = entity.children().iter().map(|&child| entity_json(file, child));
-        line.insert("children".into(), children.map(serde_json::Value::Object).collect());
+        write!(out, ",\"children\":[")?;
+        for (number, &child) in entity.children().iter().enumerate() {
+            write!(out, "{}", if number > 0 { "," } else { "" })?;
+            entity_json(schema, child, out)?;
+        }
+        write!(out, "]")?;
     }
-    line
+    Ok(write!(out, "}}")?)
 }
 
 pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -157,10 +169,15 @@ impl Printer<'_> {
         if let Some(data) = entity.data() {
             self.sketch(id, data, depth + 1)?;
         }
-        if !matches!(entity.kind(), Kind::BitStruct | Kind::Tagged { .. }) {
-            entity.children().iter().try_for_each(|&child| self.entity(child, depth + 1))?;
+        // Fields of a stream have been sketched, but for those that a tag selects.
+        if *entity.kind() != Kind::BitStruct || entity.data().is_none() {
+            self.children(id, depth + 1)?;
         }
         Ok(())
+    }
+
+    fn children(&mut self, id: EntityId, depth: usize) -> anyhow::Result<()> {
+        self.file.schema()[id].children().iter().try_for_each(|&child| self.entity(child, depth))
     }
 
     /// A name, padded so that what follows lines up.
@@ -280,6 +297,13 @@ impl Printer<'_> {
             let name = if trace.entity == id { None } else { schema[trace.entity].name() };
             let name = format!("{indent}{}", printable(name.unwrap_or("")));
             self.line(&name, &line(schema, trace))?;
+            if let Err(error) = schema.scale(trace.entity) {
+                self.outcome = Outcome::Failed;
+                writeln!(self.out, "{indent}  {}", printable(&error.to_string()))?;
+            }
+            if trace.entity != id && matches!(schema[trace.entity].kind(), Kind::Tagged { .. }) {
+                self.children(trace.entity, depth + 1)?;
+            }
         }
         if overview.basis == Basis::Samples {
             writeln!(self.out, "{indent}(sketched from samples)")?;
@@ -295,14 +319,14 @@ fn line(schema: &Schema, trace: &Trace) -> String {
     }
     let sketch = sparkline::analog(&trace.columns);
     let Some(all) = sparkline::overall(&trace.columns) else { return sketch };
-    let attribute = |name| schema[trace.entity].attributes().get(name).and_then(Value::as_f64);
-    let (scale, offset) =
-        (attribute("number:scale").unwrap_or(1.0), attribute("number:offset").unwrap_or(0.0));
+    let scale = schema.scale(trace.entity);
+    let named = |name: Option<&str>, value| name.map_or_else(|| human::short(value), printable);
     let label = |value: f64| match entity.kind() {
-        Kind::Enum { values, .. } => {
-            values.get(value as usize).map_or_else(|| human::short(value), |name| printable(name))
+        Kind::Enum { values, .. } => named(values.get(value as usize).map(|name| &**name), value),
+        Kind::Tagged { .. } => {
+            named(entity.children().get(value as usize).and_then(|&child| schema[child].name()), value)
         }
-        _ => human::short(value * scale + offset),
+        _ => human::short(scale.as_ref().map_or(value, |scale| scale.quantity(value))),
     };
     format!("{sketch}  {} … {}", label(all.min), label(all.max))
 }

@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use anyhow::anyhow;
 use core_codec::Limits;
+use core_codec::izs::model::Value;
 use std_io::{Input, IzsFile};
 
 use crate::document::{self, CatRequest, Outcome};
-use crate::output::Row;
+use crate::output::{self, Row};
 
 /// An open `.izs` file.
 pub(crate) struct Document(IzsFile);
@@ -57,7 +58,7 @@ impl document::Document for Document {
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_slices()?;
         request.refuse_rows()?;
-        cat::print(&self.0, request.item, request.range, request.format, out)?;
+        cat::print(&self.0, request, out)?;
         Ok(Outcome::Done)
     }
 
@@ -74,5 +75,22 @@ impl document::Document for Document {
             }
         })?;
         result
+    }
+}
+
+/// A value as JSON, with its floats as everywhere; a number that none of its numbers holds as its text.
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Unsigned(number) => (*number).into(),
+        Value::Negative(number) => (*number).into(),
+        Value::Float(number) => output::double_json(*number),
+        Value::Number(text) => value.as_f64().map_or_else(|| (&**text).into(), output::double_json),
+        Value::String(text) => (&**text).into(),
+        Value::Array(values) => values.iter().map(json).collect(),
+        Value::Object(members) => serde_json::Value::Object(
+            members.iter().map(|(name, value)| (name.to_owned(), json(value))).collect(),
+        ),
     }
 }

@@ -69,6 +69,7 @@ impl document::Document for Document {
 
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_rows()?;
+        request.refuse_meaning()?;
         cat::print(self, request, out)?;
         Ok(Outcome::Done)
     }

@@ -73,6 +73,7 @@ impl document::Document for Document {
     }
 
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+        request.refuse_meaning()?;
         cat::print(&self.0, request, out)
     }
 

@@ -3,3 +3,4 @@
 mod izs;
 mod stards;
 mod support;
+mod views;

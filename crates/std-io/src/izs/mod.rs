@@ -5,7 +5,6 @@ mod budget;
 mod cache;
 mod overview;
 mod pipeline;
-mod reduce;
 mod rewrite;
 mod rows;
 mod verify;
@@ -19,9 +18,10 @@ pub use verify::Finding;
 pub use views::Event;
 pub use writer::{IzsWriter, WriteOptions};
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use core_codec::error::ErrorKind;
 use core_codec::izs::model::{Descriptor, EntityId, Field, Schema, StreamId, Target};
@@ -51,6 +51,8 @@ pub struct IzsFile {
     izs: Izs,
     limits: Limits,
     cache: BlockCache,
+    /// Of unions: how far they have been read, and how often each tag came up to there.
+    tallies: Mutex<HashMap<EntityId, (u64, Vec<u64>)>>,
 }
 
 impl IzsFile {
@@ -68,7 +70,7 @@ impl IzsFile {
     /// When its footer or schema is damaged.
     pub fn from_input(input: Input, limits: Limits) -> Result<Self, Error> {
         let izs = input.run(|source| reader::open(source, &limits))?;
-        Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) })
+        Ok(Self::of(input, izs, limits))
     }
 
     /// Opens what the last complete footer in `input` describes, whatever comes behind it: a file to which something is
@@ -83,12 +85,16 @@ impl IzsFile {
             let Some(end) = input.run(|source| footers.step(source))? else { continue };
             matches += 1;
             match input.run(|source| reader::open_at(source, end, &limits)) {
-                Ok(izs) => return Ok(Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE) }),
+                Ok(izs) => return Ok(Self::of(input, izs, limits)),
                 Err(Error::Format(_)) => {}
                 Err(other) => return Err(other),
             }
         }
         Err(core_codec::Error::new("file", ErrorKind::Invalid("has no complete footer")).into())
+    }
+
+    fn of(input: Input, izs: Izs, limits: Limits) -> Self {
+        Self { input, izs, limits, cache: BlockCache::new(DEFAULT_CACHE), tallies: Mutex::default() }
     }
 
     /// The bytes behind the footer, which [`open_last`](Self::open_last) passes over.

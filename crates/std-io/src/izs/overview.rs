@@ -75,7 +75,7 @@ pub struct Overview {
 }
 
 impl IzsFile {
-    /// Shows `elements` of an entity in `width` columns. Uses the coarsest summary level that is fine enough,
+    /// Shows `elements` of an entity in `width` columns, a `tagged` field as its tag. Uses the coarsest summary level that is fine enough,
     /// else all elements where that is within the budget, else samples of as many columns as are.
     ///
     /// The budget is in decoded bytes; an element counts once more for each further field of more than one bit.
@@ -89,7 +89,8 @@ impl IzsFile {
         width: usize,
         budget: u64,
     ) -> Result<Overview, Error> {
-        let (id, fields) = self.fields(entity)?;
+        let (id, mut fields) = self.fields(entity)?;
+        fields.iter_mut().for_each(narrow_to_tag);
         let stream = self.stream(id)?;
         stream.reader().blocks_of(&elements)?;
         let wide = fields.iter().filter(|field| field.width != 1).count() as u64;
@@ -191,6 +192,13 @@ impl IzsFile {
         // Pairs must not be torn between blocks.
         let usable = level.descriptor().element == element && level.descriptor().block.is_multiple_of(2);
         usable.then_some((level, shift))
+    }
+}
+
+/// Of a `tagged` field the tag is shown: what its other bits mean differs from element to element.
+fn narrow_to_tag(field: &mut Field) {
+    if let Kind::Tagged { tag_bits } = field.kind {
+        field.width = (*tag_bits).into();
     }
 }
 

@@ -1,11 +1,12 @@
 //! Elements of any entity as values: numbers, names, text, and what is made of them.
 
 use std::ops::Range;
+use std::sync::PoisonError;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Value, distinct_names};
+use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Scale, Value, distinct_names};
 
-use super::{IzsFile, numbers};
+use super::{IzsFile, numbers, overview};
 use crate::error::Error;
 
 /// Bytes that the values of one read may take, names included.
@@ -16,6 +17,70 @@ const VALUE: u64 = size_of::<Value>() as u64;
 
 /// Bytes that a member of an object takes besides its value: the name's place and its allocation.
 const MEMBER: u64 = 32;
+
+/// How elements are read as values.
+struct Reading {
+    /// What all values may still take.
+    left: u64,
+    /// Numbers become quantities.
+    scaled: bool,
+}
+
+/// What makes a value of the bits of an element.
+enum Cell<'a> {
+    Field(Field<'a>, Option<Scale>),
+    Struct(Vec<(Box<str>, Self)>),
+    Tagged {
+        tag: Field<'a>,
+        /// Tag and variant.
+        whole: Field<'a>,
+        variants: Vec<(&'a str, Self)>,
+    },
+}
+
+impl Cell<'_> {
+    fn value(&self, element: u64) -> Value {
+        match self {
+            Self::Field(field, None) => plain(field.value(element)),
+            Self::Field(field, Some(scale)) => match overview::height(field, element) {
+                Some(number) => Value::Float(scale.quantity(number)),
+                None => plain(field.value(element)),
+            },
+            Self::Struct(parts) => {
+                Value::Object(parts.iter().map(|(name, part)| (name.clone(), part.value(element))).collect())
+            }
+            // The tag is the place of its field among the variants.
+            Self::Tagged { tag, whole, variants } => {
+                let variant = usize::try_from(tag.bits(element)).ok().and_then(|tag| variants.get(tag));
+                variant.map_or_else(
+                    || Value::Unsigned(whole.bits(element)),
+                    |(name, part)| one_member(name, part.value(element)),
+                )
+            }
+        }
+    }
+}
+
+fn one_member(name: &str, value: Value) -> Value {
+    Value::Object([(name.into(), value)].into_iter().collect())
+}
+
+/// Counts the tags that name a variant.
+fn count_tags(counts: &mut [u64], tags: impl Iterator<Item = u64>) {
+    for tag in tags {
+        if let Some(count) = usize::try_from(tag).ok().and_then(|tag| counts.get_mut(tag)) {
+            *count += 1;
+        }
+    }
+}
+
+/// The next value of the variant with this tag.
+fn variant_value(columns: &mut [(&str, impl Iterator<Item = Value>)], tag: u64) -> Value {
+    match usize::try_from(tag).ok().and_then(|tag| columns.get_mut(tag)) {
+        Some((name, values)) => one_member(name, values.next().unwrap_or_default()),
+        None => Value::Unsigned(tag),
+    }
+}
 
 impl IzsFile {
     /// How many elements an entity has.
@@ -62,36 +127,47 @@ impl IzsFile {
     /// | `bit_struct`, `record`, `group`, `tuple` | an object of its fields; of two with one name the second is `name#2` |
     /// | `fixed_array`, `variable_array` | an array |
     /// | `variable_array` of `character` | a string; bytes that are not UTF-8 become U+FFFD |
-    /// | `tagged` | an object with the name of the tag, where the tag has one |
-    /// | `union` | the number of the variant |
+    /// | `tagged`, `union` | an object of one member: the variant that the tag names; where there is none, the number itself |
+    ///
+    /// Element `i` of a `union` is the one of its variant that comes after as many as elements before `i` have the same
+    /// tag; to find it, all tags before are read.
     ///
     /// # Errors
     /// When the range passes the end, holds too much at once (32 MiB, estimated), or a block is damaged.
     pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
-        self.values_within(entity, elements, &mut { MOST_BYTES })
+        self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: false })
     }
 
-    /// `left` is what all values may still take.
+    /// Reads elements as [`values`](Self::values) does, but numbers of entities with `number:scale` or `number:offset`
+    /// as the [quantities](core_codec::izs::model::Schema::scale) that they stand for.
+    ///
+    /// # Errors
+    /// As [`values`](Self::values), and when a scale is not a number that a double holds.
+    pub fn scaled_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: true })
+    }
+
     fn values_within(
         &self,
         entity: EntityId,
         elements: Range<u64>,
-        left: &mut u64,
+        reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
         let node = &self.schema()[entity];
         match node.kind() {
-            Kind::Group | Kind::Record => self.record_values(entity, elements, left),
+            Kind::Group | Kind::Record => self.record_values(entity, elements, reading),
             Kind::Tuple { fields } => {
                 let names = distinct_names(fields.iter().map(|(name, _)| &**name));
-                let chunks = self.inner_chunks(entity, elements, left)?;
+                let chunks = self.inner_chunks(entity, elements, reading)?;
                 let object = |values: Vec<Value>| names.iter().cloned().zip(values).collect();
                 Ok(chunks.into_iter().map(|values| Value::Object(object(values))).collect())
             }
             Kind::FixedArray { .. } => {
-                Ok(self.inner_chunks(entity, elements, left)?.into_iter().map(Value::Array).collect())
+                Ok(self.inner_chunks(entity, elements, reading)?.into_iter().map(Value::Array).collect())
             }
-            Kind::VariableArray => self.variable_values(entity, elements, left),
-            _ => self.field_values(entity, elements, left),
+            Kind::VariableArray => self.variable_values(entity, elements, reading),
+            Kind::Union => self.union_values(entity, elements, reading),
+            _ => self.field_values(entity, elements, reading),
         }
     }
 
@@ -99,13 +175,13 @@ impl IzsFile {
         &self,
         entity: EntityId,
         elements: Range<u64>,
-        left: &mut u64,
+        reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
-        let count = self.charge_values(entity, &elements, left)?;
+        let count = self.charge_values(entity, &elements, reading)?;
         let mut columns = Vec::new();
         for &child in self.schema()[entity].children() {
             let name = self.schema()[child].name().unwrap_or_default();
-            columns.push((name, self.values_within(child, elements.clone(), left)?.into_iter()));
+            columns.push((name, self.values_within(child, elements.clone(), reading)?.into_iter()));
         }
         let mut row = || {
             let cells = columns.iter_mut().map(|(name, values)| ((*name).into(), values.next()));
@@ -119,12 +195,12 @@ impl IzsFile {
         &self,
         entity: EntityId,
         elements: Range<u64>,
-        left: &mut u64,
+        reading: &mut Reading,
     ) -> Result<Vec<Vec<Value>>, Error> {
         let (child, size) = self.inner(entity)?;
-        let count = self.charge_values(entity, &elements, left)?;
+        let count = self.charge_values(entity, &elements, reading)?;
         let inner = elements.start.saturating_mul(size)..elements.end.saturating_mul(size);
-        let mut values = self.values_within(child, inner, left)?.into_iter();
+        let mut values = self.values_within(child, inner, reading)?.into_iter();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         Ok((0..count).map(|_| values.by_ref().take(size).collect()).collect())
     }
@@ -133,23 +209,23 @@ impl IzsFile {
         &self,
         entity: EntityId,
         elements: Range<u64>,
-        left: &mut u64,
+        reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
         let child = self.inner_entity(entity)?;
-        self.charge_values(entity, &elements, left)?;
+        self.charge_values(entity, &elements, reading)?;
         let ends = self.ends(entity, &elements)?;
         let start = ends.first().copied().unwrap_or(0);
         let inner = start..ends.last().copied().unwrap_or(start);
         if *self.schema()[child].kind() == Kind::Character {
             // A byte that is not UTF-8 becomes three.
-            self.charge(entity, inner.end - inner.start, 4, left)?;
+            self.charge(entity, inner.end - inner.start, 4, reading)?;
             let (stream, _) = self.fields(child)?;
             let bytes = self.stream(stream)?.read::<u8>(inner)?;
             let places = ends.windows(2).map(|pair| (pair[0] - start) as usize..(pair[1] - start) as usize);
             let text = |place| String::from_utf8_lossy(&bytes[place]).into();
             return Ok(places.map(|place| Value::String(text(place))).collect());
         }
-        let mut values = self.values_within(child, inner, left)?.into_iter();
+        let mut values = self.values_within(child, inner, reading)?.into_iter();
         let lengths = ends.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
         Ok(lengths.map(|length| Value::Array(values.by_ref().take(length).collect())).collect())
     }
@@ -182,48 +258,102 @@ impl IzsFile {
         &self,
         entity: EntityId,
         elements: Range<u64>,
-        left: &mut u64,
+        reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
-        let (id, fields) = self.fields(entity)?;
+        let (id, _) = self.fields(entity)?;
         let stream = self.stream(id)?;
-        let count = self.charge_values(entity, &elements, left)?;
-        let names = self.schema().field_names(&fields);
+        let count = self.charge_values(entity, &elements, reading)?;
+        let cell = self.cell(entity, reading.scaled)?;
         let mut values = Vec::with_capacity(count);
         stream.for_each_part(elements, |_, bytes| {
             let numbers = numbers(stream.descriptor().element, bytes);
-            values.extend(numbers.map(|number| self.field_value(entity, &fields, &names, number)));
+            values.extend(numbers.map(|number| cell.value(number)));
             Ok::<_, Error>(())
         })?;
         Ok(values)
     }
 
-    fn field_value(&self, entity: EntityId, fields: &[Field], names: &[Box<str>], element: u64) -> Value {
-        match (self.schema()[entity].kind(), fields) {
+    /// What makes the value of an entity of the bits of an element.
+    fn cell(&self, entity: EntityId, scaled: bool) -> Result<Cell<'_>, Error> {
+        let schema = self.schema();
+        let (_, fields) = self.fields(entity)?;
+        let part = |field: Field| self.cell(field.entity, scaled);
+        match (schema[entity].kind(), &fields[..]) {
             (Kind::BitStruct, _) => {
-                let values = fields.iter().map(|field| plain(field.value(element)));
-                Value::Object(names.iter().cloned().zip(values).collect())
+                let names = schema.field_names(&fields);
+                let parts = fields.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
+                Ok(Cell::Struct(names.into_iter().zip(parts).collect()))
             }
-            (Kind::Tagged { tag_bits }, [field]) => self.tagged_value(entity, *tag_bits, field.bits(element)),
-            (_, [field]) => plain(field.value(element)),
-            _ => Value::Null,
+            (Kind::Tagged { tag_bits }, [field]) => {
+                let tag = Field { width: (*tag_bits).into(), ..field.clone() };
+                let variant = |&child: &EntityId| {
+                    Ok((schema[child].name().unwrap_or_default(), self.cell(child, scaled)?))
+                };
+                let variants = schema[entity].children().iter().map(variant);
+                Ok(Cell::Tagged {
+                    tag,
+                    whole: field.clone(),
+                    variants: variants.collect::<Result<_, Error>>()?,
+                })
+            }
+            (_, [field]) => {
+                let scale = if scaled { schema.scale(entity)? } else { Scale { factor: 1.0, offset: 0.0 } };
+                Ok(Cell::Field(field.clone(), Some(scale).filter(|scale| !scale.is_identity())))
+            }
+            _ => Err(self.entity_error(entity, ErrorKind::NotFound("field"))),
         }
     }
 
-    /// The tag is the place of its field among the children.
-    fn tagged_value(&self, entity: EntityId, tag_bits: u8, bits: u64) -> Value {
-        let tag = bits & 1u64.checked_shl(tag_bits.into()).map_or(u64::MAX, |bit| bit - 1);
-        let children = self.schema()[entity].children();
-        let Some(&child) = usize::try_from(tag).ok().and_then(|tag| children.get(tag)) else {
-            return Value::Unsigned(bits);
+    /// Each element of a union from its variant.
+    fn union_values(
+        &self,
+        entity: EntityId,
+        elements: Range<u64>,
+        reading: &mut Reading,
+    ) -> Result<Vec<Value>, Error> {
+        let variants = self.schema()[entity].children();
+        let count = self.charge_values(entity, &elements, reading)?;
+        let (id, _) = self.fields(entity)?;
+        let stream = self.stream(id)?;
+        let before = self.tally(entity, elements.start)?;
+        let mut after = before.clone();
+        let mut tags = Vec::with_capacity(count);
+        stream.for_each_part(elements.clone(), |_, bytes| {
+            let start = tags.len();
+            tags.extend(numbers(stream.descriptor().element, bytes));
+            count_tags(&mut after, tags[start..].iter().copied());
+            Ok::<_, Error>(())
+        })?;
+        let mut columns = Vec::with_capacity(variants.len());
+        for (&variant, (&before, &after)) in variants.iter().zip(before.iter().zip(&after)) {
+            let name = self.schema()[variant].name().unwrap_or_default();
+            let values = if before < after {
+                self.values_within(variant, before..after, reading)?
+            } else {
+                Vec::new()
+            };
+            columns.push((name, values.into_iter()));
+        }
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).insert(entity, (elements.end, after));
+        Ok(tags.into_iter().map(|tag| variant_value(&mut columns, tag)).collect())
+    }
+
+    /// How many elements of a union before `at` have each tag. Goes on from where the last read ended, so that one who
+    /// reads part by part counts each element once.
+    fn tally(&self, union: EntityId, at: u64) -> Result<Vec<u64>, Error> {
+        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let (from, mut counts) = match tallies.remove(&union) {
+            Some((from, counts)) if from <= at => (from, counts),
+            _ => (0, vec![0; self.schema()[union].children().len()]),
         };
-        let field = Field {
-            entity: child,
-            position: tag_bits.into(),
-            width: self.schema().width(child),
-            kind: self.schema()[child].kind(),
-        };
-        let name = self.schema()[child].name().unwrap_or_default();
-        Value::Object([(name.into(), plain(field.value(bits)))].into_iter().collect())
+        drop(tallies);
+        let (id, _) = self.fields(union)?;
+        let stream = self.stream(id)?;
+        stream.for_each_part(from..at, |_, bytes| {
+            count_tags(&mut counts, numbers(stream.descriptor().element, bytes));
+            Ok::<_, Error>(())
+        })?;
+        Ok(counts)
     }
 
     /// The only child of an array or tuple, and how many of its elements make one.
@@ -245,20 +375,31 @@ impl IzsFile {
         inner.copied().ok_or_else(|| self.entity_error(entity, ErrorKind::NotFound("child")))
     }
 
-    fn charge_values(&self, entity: EntityId, elements: &Range<u64>, left: &mut u64) -> Result<usize, Error> {
+    fn charge_values(
+        &self,
+        entity: EntityId,
+        elements: &Range<u64>,
+        reading: &mut Reading,
+    ) -> Result<usize, Error> {
         let count = elements.end.saturating_sub(elements.start);
-        self.charge(entity, count, self.value_bytes(entity), left)
+        self.charge(entity, count, self.value_bytes(entity), reading)
     }
 
     /// Takes what elements cost, of so many bytes each, from what is left; their number.
-    fn charge(&self, entity: EntityId, elements: u64, each: u64, left: &mut u64) -> Result<usize, Error> {
+    fn charge(
+        &self,
+        entity: EntityId,
+        elements: u64,
+        each: u64,
+        reading: &mut Reading,
+    ) -> Result<usize, Error> {
         let cost = elements.saturating_mul(each);
-        let Some(rest) = left.checked_sub(cost) else {
-            let found = (MOST_BYTES - *left).saturating_add(cost);
+        let Some(rest) = reading.left.checked_sub(cost) else {
+            let found = (MOST_BYTES - reading.left).saturating_add(cost);
             let kind = ErrorKind::Limit { what: "bytes of values at once", limit: MOST_BYTES, found };
             return Err(self.entity_error(entity, kind));
         };
-        *left = rest;
+        reading.left = rest;
         Ok(usize::try_from(elements).unwrap_or(usize::MAX))
     }
 
@@ -274,6 +415,7 @@ impl IzsFile {
             Kind::BitStruct => children
                 .map(|child| MEMBER + name(child) + self.value_bytes(child))
                 .fold(0, u64::saturating_add),
+            Kind::Union => children.map(|child| MEMBER + name(child)).max().unwrap_or(0),
             Kind::Tagged { .. } => {
                 children.map(|child| MEMBER + name(child) + self.value_bytes(child)).max().unwrap_or(0)
             }

@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use core_codec::Severity;
 use core_codec::codec::zstd;
-use core_codec::izs::Element;
-use core_codec::izs::model::{Descriptor, EntityId, Kind, Role, StreamId, Summary, Value, repeated_keys};
+use core_codec::izs::model::{
+    Descriptor, EntityId, Field, Kind, Link, Rate, Role, StreamId, Summary, Value, parse_json, repeated_keys,
+};
 use core_codec::izs::raw::{HEADER, INDEX_ENTRY_LEN};
+use core_codec::izs::summary::{Order, Rule};
+use core_codec::izs::{Dialect, Element};
 
-use super::reduce::Reduce;
 use super::{Budget, IzsFile, IzsStream, numbers};
 use crate::error::Error;
 
@@ -66,15 +68,15 @@ impl IzsFile {
                 format!("the header is {head:02x?}: other tools may not know the file"),
             );
         }
+        let first = self.dialect();
         let mut dialects = self.schema().streams().filter_map(|id| Some(self.descriptor(id)?.dialect));
-        let first = dialects.next();
         if dialects.any(|dialect| Some(dialect) != first) {
             warning(report, String::new(), "streams use the key names of different dialects".into());
         }
         Ok(())
     }
 
-    /// Whether each object of the schema has each key but once.
+    /// Whether each object of the schema has each key but once, and each stream descriptor those of one dialect.
     fn verify_keys(&self, report: Report) -> Result<(), Error> {
         let stored = self.input.run(|source| Ok(source.bytes(self.izs.schema_bytes())?.to_vec()))?;
         let text = zstd::decode_bounded(&stored, self.limits.metadata_bytes)
@@ -84,7 +86,13 @@ impl IzsFile {
                 format!("the schema repeats key {key:?} in an object: readers may take either value");
             warning(report, String::new(), message);
         }
+        verify_descriptor_keys(&parse_json(&text, &self.limits)?, report);
         Ok(())
+    }
+
+    /// That of the first stream.
+    fn dialect(&self) -> Option<Dialect> {
+        self.schema().streams().find_map(|id| Some(self.descriptor(id)?.dialect))
     }
 
     fn descriptor(&self, id: StreamId) -> Option<&Descriptor> {
@@ -116,6 +124,13 @@ impl IzsFile {
                 error(report, pointer(), format!("two fields are called {:?}", pair[0]));
             }
         }
+        if self.dialect() == Some(Dialect::Spec)
+            && matches!(entity.kind(), Kind::Record | Kind::Union | Kind::Tagged { .. })
+        {
+            let message = format!("the specification's dialect has no {:?}", entity.kind().name());
+            warning(report, pointer(), message);
+        }
+        self.verify_attributes(id, report);
         for (name, value) in entity.attributes().iter() {
             if let Some(what) = unreadable_by_reference(value) {
                 warning(report, pointer(), format!("crate iguazu reads no file with {what}, as in {name:?}"));
@@ -136,8 +151,39 @@ impl IzsFile {
                 error(report, pointer, format!("the field ends at bit {end} of an element of {bits} bits"));
             }
         }
+        if let Err(message) = self.verify_order(id, budget) {
+            warning(report, pointer(), message);
+        }
         if let Err(message) = self.verify_lengths(id, budget) {
             error(report, pointer(), message);
+        }
+    }
+
+    /// Whether attributes that have a meaning can be made use of.
+    fn verify_attributes(&self, id: EntityId, report: Report) {
+        let schema = self.schema();
+        let entity = &schema[id];
+        let pointer = || schema.entity_pointer(id).to_string();
+        if let Err(found) = schema.scale(id) {
+            error(report, pointer(), found.to_string());
+        }
+        for (name, value) in entity.attributes().iter() {
+            let valid = match name {
+                "time:rate" | "sample_rate" => value.as_f64().and_then(Rate::from_hertz).is_some(),
+                "time:epoch" => value.as_str().is_some() && schema.epoch(id).is_some(),
+                "time:field" if !entity.children().is_empty() => value.as_str().is_some_and(|name| {
+                    entity.children().iter().any(|&child| schema[child].name() == Some(name))
+                }),
+                _ => true,
+            };
+            if !valid {
+                let expected = match name {
+                    "time:field" => "the name of a child",
+                    "time:epoch" => "a date and time of RFC 3339",
+                    _ => "a rate in hertz",
+                };
+                warning(report, pointer(), format!("{name:?}: expected {expected}, found {}", brief(value)));
+            }
         }
     }
 
@@ -175,39 +221,115 @@ impl IzsFile {
                 Some(length) => self.verify_ends(id, length, budget),
                 None => Ok(()),
             },
+            Kind::Union => self.verify_union(id, budget),
+            Kind::Tagged { tag_bits } if entity.data().is_some() => self.verify_tags(id, *tag_bits, budget),
             _ => Ok(()),
         }
     }
 
     /// Whether the end positions of a `variable_array` never go back, and end where the child does.
     fn verify_ends(&self, id: EntityId, length: u64, budget: &mut Budget) -> Result<(), String> {
-        let Some(Ok(stream)) = self.schema()[id].data().map(|data| self.stream(data)) else { return Ok(()) };
-        if budget.charge(&stream).is_err() {
-            // Told of with the stream.
-            return Ok(());
-        }
         let mut last = 0;
         let mut wrong = None;
-        let element = stream.descriptor().element;
-        let read = stream.for_each_part(0..stream.len(), |range, bytes| {
-            for (index, end) in range.zip(numbers(element, bytes)) {
-                if end < last && wrong.is_none() {
-                    wrong =
-                        Some(format!("element {index} ends at {end}, before the one before it, at {last}"));
-                }
-                last = end;
+        let read = self.scan(id, budget, |index, end| {
+            if end < last && wrong.is_none() {
+                wrong = Some(format!("element {index} ends at {end}, before the one before it, at {last}"));
             }
-            Ok::<_, Error>(())
+            last = end;
         });
-        match (read, wrong) {
-            // Told of with the stream.
-            (Err(_), _) => Ok(()),
-            (Ok(()), Some(wrong)) => Err(wrong),
-            (Ok(()), None) if last != length => {
+        match wrong {
+            _ if !read => Ok(()),
+            Some(wrong) => Err(wrong),
+            None if last != length => {
                 Err(format!("the last element ends at {last}, the child has {length} elements"))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
+    }
+
+    /// Whether each tag of a union names a variant, and each variant has as many elements as tags name it.
+    fn verify_union(&self, id: EntityId, budget: &mut Budget) -> Result<(), String> {
+        let variants = self.schema()[id].children();
+        let mut counts = vec![0_u64; variants.len()];
+        let mut wrong = None;
+        let read = self.scan(id, budget, |index, tag| {
+            match usize::try_from(tag).ok().and_then(|tag| counts.get_mut(tag)) {
+                Some(count) => *count += 1,
+                None => wrong = wrong.or(Some((index, tag))),
+            }
+        });
+        if !read {
+            return Ok(());
+        }
+        if let Some((index, tag)) = wrong {
+            return Err(format!("element {index} has tag {tag}, there are {} variants", variants.len()));
+        }
+        let name = |id: EntityId| self.schema()[id].name().unwrap_or_default();
+        let mut lengths =
+            variants.iter().zip(counts).filter_map(|(&id, tags)| Some((id, tags, self.rows(id).ok()?)));
+        match lengths.find(|(_, tags, length)| tags != length) {
+            Some((id, tags, length)) => {
+                Err(format!("variant {:?} has {length} elements, {tags} tags name it", name(id)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the tag of each element of a `tagged` stream names a variant.
+    fn verify_tags(&self, id: EntityId, tag_bits: u8, budget: &mut Budget) -> Result<(), String> {
+        let Ok((_, fields)) = self.fields(id) else { return Ok(()) };
+        let Some(field) = fields.first() else { return Ok(()) };
+        let tag = Field { width: tag_bits.into(), ..field.clone() };
+        let variants = self.schema()[id].children().len();
+        let mut wrong = None;
+        let read = self.scan(id, budget, |index, element| {
+            let tag = tag.bits(element);
+            if tag >= variants as u64 {
+                wrong = wrong.or(Some((index, tag)));
+            }
+        });
+        match wrong.filter(|_| read) {
+            Some((index, tag)) => {
+                Err(format!("element {index} has tag {tag}, there are {variants} variants"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the times of a stream never go back: what looks for one halves the stream again and again.
+    fn verify_order(&self, id: EntityId, budget: &mut Budget) -> Result<(), String> {
+        let entity = &self.schema()[id];
+        // Ends of events may pass the start of the next.
+        if *entity.kind() != Kind::Timestamp || matches!(entity.link(), Link::Inner(_)) {
+            return Ok(());
+        }
+        let (mut last, mut wrong) = (0, None);
+        let read = self.scan(id, budget, |index, time| {
+            if time < last {
+                wrong = wrong.or(Some((index, time, last)));
+            }
+            last = time;
+        });
+        match wrong.filter(|_| read) {
+            Some((index, time, last)) => {
+                Err(format!("element {index} is at {time}, before the one before it, at {last}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Calls `each` with the number and the value of every element of an entity's stream; whether all could be read.
+    /// Why not is told of with the stream.
+    fn scan(&self, id: EntityId, budget: &mut Budget, mut each: impl FnMut(u64, u64)) -> bool {
+        let Some(Ok(stream)) = self.schema()[id].data().map(|data| self.stream(data)) else { return false };
+        let element = stream.descriptor().element;
+        let read = budget.charge(&stream).and_then(|()| {
+            stream.for_each_part(0..stream.len(), |range, bytes| {
+                range.zip(numbers(element, bytes)).for_each(|(index, value)| each(index, value));
+                Ok(())
+            })
+        });
+        read.is_ok()
     }
 
     fn verify_stream(&self, id: StreamId, report: Report, budget: &mut Budget) {
@@ -235,9 +357,19 @@ impl IzsFile {
         if let Err(found) = budget.charge(&stream).and_then(|()| self.verify_places(&stream, report)) {
             return error(report, pointer(), found.to_string());
         }
-        let read = stream.for_each_part(0..stream.len(), |_, _| Ok::<_, Error>(()));
+        let mut text =
+            (*self.schema()[self.schema()[id].entity()].kind() == Kind::Character).then(Utf8::default);
+        let read = stream.for_each_part(0..stream.len(), |range, bytes| {
+            if let Some(text) = &mut text {
+                text.check(range.start, bytes);
+            }
+            Ok::<_, Error>(())
+        });
         if let Err(found) = read.and_then(|()| stream.check_empty_block()) {
-            error(report, pointer(), found.to_string());
+            return error(report, pointer(), found.to_string());
+        }
+        if let Some(place) = text.and_then(Utf8::finish) {
+            warning(report, pointer(), format!("not UTF-8 at element {place}"));
         }
     }
 
@@ -263,6 +395,10 @@ impl IzsFile {
                     error(report, pointer(), message);
                     return Ok(());
                 }
+                if start < HEADER.len() as u64 && start < end {
+                    warning(report, pointer(), format!("block {} overlaps the header", block.number));
+                    return Ok(());
+                }
                 if end > schema.start {
                     warning(report, pointer(), format!("block {} overlaps the schema", block.number));
                     return Ok(());
@@ -280,9 +416,7 @@ impl IzsFile {
         };
         let Some(data) = schema[id].data().filter(|&data| schema[data].role() == Role::Data) else { return };
         let Some(descriptor) = self.descriptor(data) else { return };
-        let Some(reduce) =
-            Reduce::of(&summary.key, schema[id].kind(), descriptor.element, descriptor.dialect)
-        else {
+        let Some(rule) = rule_of(&summary.key, schema[id].kind(), descriptor.dialect) else {
             return warning(
                 report,
                 pointer(0),
@@ -297,13 +431,13 @@ impl IzsFile {
             let (source, groups_below, size, values_below) = below;
             let (Ok(source), Ok(level_stream)) = (self.stream(source), self.stream(level)) else { return };
             let expected = groups_below / size;
-            let found = level_stream.len() / reduce.values();
+            let found = level_stream.len() / u64::from(rule.group_len());
             let element = level_stream.descriptor().element;
             if element != descriptor.element {
                 let (of, is) = (descriptor.element.name(), element.name());
                 return error(report, pointer(number), format!("elements of {is} over a stream of {of}"));
             }
-            let torn = level_stream.len() % reduce.values() != 0;
+            let torn = level_stream.len() % u64::from(rule.group_len()) != 0;
             if found != expected || torn {
                 let message = format!("{} values for {expected} groups", level_stream.len());
                 // Readers go on without it, from the data.
@@ -316,7 +450,7 @@ impl IzsFile {
             if let Err(found) = budget.charge(&source).and_then(|()| budget.charge(&level_stream)) {
                 return error(report, pointer(number), found.to_string());
             }
-            match first_difference(reduce, &source, values_below, size, &level_stream) {
+            match first_difference(rule, &source, values_below, size, &level_stream) {
                 Ok(None) => {}
                 Ok(Some(group)) => {
                     return error(
@@ -328,29 +462,41 @@ impl IzsFile {
                 // Told of with the stream.
                 Err(_) => return,
             }
-            below = (level, found, 2, reduce.values());
+            below = (level, found, 2, u64::from(rule.group_len()));
         }
+    }
+}
+
+/// The rule of a summary in a file, where it may stand at other fields than those that writers give it.
+fn rule_of(key: &str, kind: &Kind, dialect: Dialect) -> Option<Rule> {
+    match (key, kind) {
+        ("bit_and_or", _) => Some(Rule::BitAndOr),
+        ("range", Kind::Float32 | Kind::Float64) => Some(Rule::Range(Order::Float)),
+        ("range", Kind::Int { .. }) => Some(Rule::Range(Order::Unsigned)),
+        ("range", Kind::Signed { .. }) => Some(Rule::Range(Order::Signed)),
+        ("skip", _) => Some(Rule::skip(dialect)),
+        _ => None,
     }
 }
 
 /// The first group of a level that is not what the groups (or elements) of `source` make it. Both are read once, a
 /// block at a time, however many of the one make a group of the other.
 fn first_difference(
-    reduce: Reduce,
+    rule: Rule,
     source: &IzsStream,
     values_below: u64,
     size: u64,
     level: &IzsStream,
 ) -> Result<Option<u64>, Error> {
     let element = source.descriptor().element;
-    let groups = (level.len() / reduce.values()).min(source.len() / values_below / size);
+    let groups = (level.len() / u64::from(rule.group_len())).min(source.len() / values_below / size);
     let (mut below, mut stored) = (Values::new(source), Values::new(level));
     for number in 0..groups {
         let mut group = below.group(values_below)?;
         for _ in 1..size {
-            group = reduce.join(group, below.group(values_below)?);
+            group = rule.join(element, group, below.group(values_below)?);
         }
-        if !reduce.same(element, group, stored.group(reduce.values())?) {
+        if !rule.same(element, group, stored.group(u64::from(rule.group_len()))?) {
             return Ok(Some(number));
         }
     }
@@ -373,9 +519,9 @@ impl<'a> Values<'a> {
     }
 
     /// The next group of one or two values; a single one stands for both.
-    fn group(&mut self, values: u64) -> Result<(u64, u64), Error> {
+    fn group(&mut self, values: u64) -> Result<[u64; 2], Error> {
         let first = self.value()?;
-        Ok((first, if values == 1 { first } else { self.value()? }))
+        Ok([first, if values == 1 { first } else { self.value()? }])
     }
 
     fn value(&mut self) -> Result<u64, Error> {
@@ -396,10 +542,73 @@ impl<'a> Values<'a> {
     }
 }
 
+/// Looks for the first byte that is not UTF-8, part by part.
+#[derive(Default)]
+struct Utf8 {
+    /// Where a character has begun that goes on in the next part.
+    begun: Option<u64>,
+    pending: Vec<u8>,
+    wrong: Option<u64>,
+}
+
+impl Utf8 {
+    fn check(&mut self, first: u64, bytes: &[u8]) {
+        let start = self.begun.take().unwrap_or(first);
+        // At most three bytes are there from before.
+        let joined = [std::mem::take(&mut self.pending), bytes.to_vec()].concat();
+        let Err(error) = str::from_utf8(&joined) else { return };
+        let place = start + error.valid_up_to() as u64;
+        if error.error_len().is_some() {
+            self.wrong = self.wrong.or(Some(place));
+        } else {
+            (self.begun, self.pending) = (Some(place), joined[error.valid_up_to()..].to_vec());
+        }
+    }
+
+    fn finish(self) -> Option<u64> {
+        self.wrong.or(self.begun)
+    }
+}
+
+/// Whether each stream descriptor has the keys of one dialect: readers refuse a second name for the same thing.
+fn verify_descriptor_keys(value: &Value, report: Report) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| verify_descriptor_keys(value, report)),
+        Value::Object(members) => {
+            let is_descriptor = members.get("compress").is_some();
+            for [a, b] in SAME_KEYS.into_iter().filter(|_| is_descriptor) {
+                if members.get(a).is_some() && members.get(b).is_some() {
+                    let message =
+                        format!("a stream descriptor has both {a:?} and {b:?}: the reference refuses it");
+                    warning(report, String::new(), message);
+                }
+            }
+            members.iter().for_each(|(_, value)| verify_descriptor_keys(value, report));
+        }
+        _ => {}
+    }
+}
+
+/// Two names for the same member of a stream descriptor.
+const SAME_KEYS: [[&str; 2]; 5] = [
+    ["end", "end_idx"],
+    ["i_offset", "root"],
+    ["i_size", "root_len"],
+    ["block", "block_size"],
+    ["element", "element_type"],
+];
+
+/// A value in few characters.
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() <= 40 { text } else { value.type_name().into() }
+}
+
 /// What crate `iguazu` fails on in the value of an attribute.
 fn unreadable_by_reference(value: &Value) -> Option<&'static str> {
     match value {
         Value::Null => Some("null"),
+        Value::Number(_) if value.as_f64().is_none() => Some("a number beyond the range of a double"),
         Value::Negative(_) => Some("a negative integer (it reads it with a fraction, -5.0)"),
         Value::Array(values) => values.iter().find_map(unreadable_by_reference),
         Value::Object(members) => members.iter().find_map(|(_, value)| unreadable_by_reference(value)),
@@ -413,4 +622,29 @@ fn warning(report: Report, item: String, message: String) {
 
 fn error(report: Report, item: String, message: String) {
     report(Finding { severity: Severity::Error, item, message });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_may_lie_in_two_parts() {
+        let check = |parts: &[&[u8]]| {
+            let (mut text, mut at) = (Utf8::default(), 0);
+            for part in parts {
+                text.check(at, part);
+                at += part.len() as u64;
+            }
+            text.finish()
+        };
+        let smile = "a😀".as_bytes();
+        for place in 0..=smile.len() {
+            assert_eq!(check(&[&smile[..place], &smile[place..]]), None);
+        }
+        assert_eq!(check(&[&smile[..2], &smile[2..3], &smile[3..]]), None);
+        assert_eq!(check(&[&smile[..3], b"a"]), Some(1));
+        assert_eq!(check(&[b"ab", &smile[..3]]), Some(3));
+        assert_eq!(check(&[b"\xff", b"\xff"]), Some(0));
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Kind, Link, Object, Value};
+use core_codec::izs::model::{EntityId, Kind, Link, Moment, Object, Value};
 
 use super::{IzsFile, numbers};
 use crate::error::Error;
@@ -43,19 +43,18 @@ impl IzsFile {
     /// The numbers of a field as the quantity that they stand for: value * `number:scale` + `number:offset`.
     ///
     /// # Errors
-    /// When the entity is not a number, the range passes the end, or a block is damaged.
+    /// When the entity is not a number, its scale is not one that a double holds, the range passes the end, or a block
+    /// is damaged.
     pub fn quantities(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<f64>, Error> {
         let (id, fields) = self.fields(entity)?;
         let [field] = &fields[..] else { return Err(self.no_view(entity, "not a single field")) };
-        let attribute = |name| self.schema()[entity].attributes().get(name).and_then(Value::as_f64);
-        let (scale, offset) = (attribute("number:scale"), attribute("number:offset"));
+        let scale = self.schema().scale(entity)?;
         let stream = self.stream(id)?;
         let mut quantities = Vec::new();
         stream.for_each_part(elements, |_, bytes| {
             for element in numbers(stream.descriptor().element, bytes) {
                 let number = super::overview::height(field, element).unwrap_or(f64::NAN);
-                // As two steps: a fused one would differ in the last digit from machine to machine.
-                quantities.push(number * scale.unwrap_or(1.0) + offset.unwrap_or(0.0));
+                quantities.push(scale.quantity(number));
             }
             Ok::<_, Error>(())
         })?;
@@ -88,7 +87,34 @@ impl IzsFile {
         events.ok_or_else(|| self.no_view(record, "no events: a time is not an integer"))
     }
 
-    fn time_field(&self, record: EntityId) -> Result<EntityId, Error> {
+    /// When each element was: by `time:rate` and its index, or, of a `timestamp` and a record of [events](Self::events)
+    /// with one, by its ticks; as dates where there is a `time:epoch`. Of events with two times it is the first.
+    ///
+    /// # Errors
+    /// When the entity has no `time:rate`, the range passes the end, or a block is damaged.
+    pub fn times(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Moment>, Error> {
+        let field = self.time_field(entity).ok();
+        let of = field.unwrap_or(entity);
+        let clock = self
+            .schema()
+            .clock(of)
+            .ok_or_else(|| self.no_view(of, "no times: it has no valid `time:rate`"))?;
+        if field.is_none() && !self.is_time(of) {
+            return Ok(elements.map(|index| clock.at(index)).collect());
+        }
+        let ticks = self.values(of, elements)?.into_iter().map(|time| match time {
+            Value::Object(pair) => pair.iter().next().and_then(|(_, start)| start.as_u64()),
+            time => time.as_u64(),
+        });
+        let moments = ticks.map(|tick| Some(clock.at(tick?))).collect::<Option<_>>();
+        moments.ok_or_else(|| self.no_view(of, "no times: a time is not an integer"))
+    }
+
+    /// The child of a record of [events](Self::events) that tells when they were.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn time_field(&self, record: EntityId) -> Result<EntityId, Error> {
         let node = &self.schema()[record];
         let named = ["time:field", "time"].iter().find_map(|name| node.attributes().get(name)?.as_str());
         let mut children = node.children().iter().copied();

@@ -390,6 +390,9 @@ pub(super) fn check_attribute(value: &Value) -> Result<(), &'static str> {
     match value {
         Value::Null => Err("cannot have a null attribute: the reference cannot open such a file"),
         Value::Float(number) if !number.is_finite() => Err("cannot have an attribute that is not finite"),
+        Value::Number(_) if value.as_f64().is_none() => {
+            Err("cannot have a number beyond the range of a double: the reference cannot open such a file")
+        }
         Value::Array(values) => values.iter().try_for_each(check_attribute),
         Value::Object(members) => members.iter().try_for_each(|(_, value)| check_attribute(value)),
         _ => Ok(()),

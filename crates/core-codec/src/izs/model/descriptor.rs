@@ -161,6 +161,7 @@ const LONGEST_TEXT: usize = 256;
 pub(super) fn brief(value: &Value) -> String {
     match value {
         Value::String(text) if text.len() > 32 => "a long string".into(),
+        Value::Number(text) if text.len() > 32 => "a long number".into(),
         Value::Array(_) | Value::Object(_) => value.type_name().into(),
         _ => format!("{value}"),
     }

@@ -28,8 +28,9 @@ const MAX_LEN: usize = 16 << 20;
 impl Schema {
     /// The schema as JSON.
     ///
-    /// Attributes go by the names of `dialect`, in their order; negative integers become floats (`-5.0`), the
-    /// only form that the reference reads. In dialect V a `bit_struct` has no `pos`, so its fields must follow
+    /// Attributes go by the names of `dialect`, in their order. In a new file, and in another dialect, negative integers
+    /// become floats (`-5.0`), the only form that the reference reads; any other number is written as its text was. In
+    /// dialect V a `bit_struct` has no `pos`, so its fields must follow
     /// one another.
     ///
     /// # Errors
@@ -310,6 +311,10 @@ impl Emitter<'_> {
         Error::new("entity", ErrorKind::Invalid(reason)).item(pointer)
     }
 
+    fn changes_numbers(&self) -> bool {
+        self.strictness == Strictness::New || self.dialect != self.schema.names
+    }
+
     fn number(&mut self, key: &str, value: u64) {
         self.member(key, &Value::Unsigned(value));
     }
@@ -333,7 +338,8 @@ impl Emitter<'_> {
 
     fn value(&mut self, value: &Value) {
         match value {
-            Value::Negative(number) => {
+            // The reference reads a negative integer only so; what was read is kept as it is.
+            Value::Negative(number) if self.changes_numbers() => {
                 // Writing to a string cannot fail.
                 let _ = write!(self.text, "{number}.0");
             }
@@ -403,6 +409,21 @@ mod tests {
             text.contains(r#""a":-9223372036854775808.0,"b":[-5.0,{"c":-1.0}],"d":5,"e":-2.5"#),
             "{text}"
         );
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_were_read() {
+        let numbers = r#""a":-5,"b":[1e400,-1e400,18446744073709551616,1.50,-0]"#;
+        let entity = format!(r#"{{"type":"bits","bits":1,{numbers},DATA}}"#);
+        let emitted = |dialect, strictness| emit(&entity, dialect, strictness);
+        for strictness in [Strictness::Keep, Strictness::Append] {
+            let text = emitted(Dialect::Spec, strictness).unwrap();
+            assert!(text.contains(numbers), "{text}");
+        }
+        let text = emitted(Dialect::V001, Strictness::Keep).unwrap();
+        assert!(text.contains(&numbers.replace("-5", "-5.0")), "{text}");
+        let error = emitted(Dialect::Spec, Strictness::New).unwrap_err();
+        assert!(error.contains("beyond the range of a double"), "{error}");
     }
 
     #[test]

@@ -1,13 +1,12 @@
-//! A JSON value that keeps what a schema may hold: the order of keys, every integer exactly, null.
+//! A JSON value that keeps what a schema may hold: the order of keys, every number as its text, null.
+//!
+//! A parser of its own, since those that there are lose a number that no double holds, or fail on it.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
-use core::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use core::fmt::{self, Write as _};
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
@@ -24,8 +23,11 @@ pub enum Value {
     Unsigned(u64),
     /// An integer from -2^63 to -1.
     Negative(i64),
-    /// Any other number: with a fraction or an exponent, or outside the 64-bit integers.
+    /// A number with a fraction or an exponent, in the shortest digits that give it back.
     Float(f64),
+    /// Any other number of a text, kept as it stands there: in more digits than a double holds, or in another form
+    /// than this module writes, such as `1e400`, `18446744073709551616` or `1.50`.
+    Number(Box<str>),
     /// A string.
     String(Box<str>),
     /// An array.
@@ -44,13 +46,14 @@ impl Value {
         }
     }
 
-    /// The value as the nearest float.
+    /// The value as the nearest float; none for a number beyond the range of floats.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Unsigned(number) => Some(*number as f64),
             Self::Negative(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),
+            Self::Number(text) => text.parse().ok().filter(|number: &f64| number.is_finite()),
             _ => None,
         }
     }
@@ -80,7 +83,7 @@ impl Value {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
             Self::Unsigned(_) | Self::Negative(_) => "an integer",
-            Self::Float(_) => "a float",
+            Self::Float(_) | Self::Number(_) => "a float",
             Self::String(_) => "a string",
             Self::Array(_) => "an array",
             Self::Object(_) => "an object",
@@ -190,46 +193,70 @@ impl FromIterator<(Box<str>, Value)> for Object {
     }
 }
 
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Unsigned(value) => serializer.serialize_u64(*value),
-            Self::Negative(value) => serializer.serialize_i64(*value),
-            Self::Float(value) => serializer.serialize_f64(*value),
-            Self::String(value) => serializer.serialize_str(value),
-            Self::Array(values) => serializer.collect_seq(values),
-            Self::Object(object) => object.serialize(serializer),
-        }
-    }
-}
-
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.len()))?;
-        for (name, value) in self.iter() {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-/// Writes the value as compact JSON.
+/// Writes the value as compact JSON; a float that JSON has no digits for as null.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Unsigned(value) => write!(f, "{value}"),
+            Self::Negative(value) => write!(f, "{value}"),
+            // `Debug` has an exponent where `Display` has hundreds of digits.
+            Self::Float(value) if value.is_finite() => write!(f, "{value:?}"),
+            Self::Null | Self::Float(_) => f.write_str("null"),
+            Self::Number(text) => f.write_str(text),
+            Self::String(text) => write_string(f, text),
+            Self::Array(values) => {
+                f.write_str("[")?;
+                for (number, value) in values.iter().enumerate() {
+                    let comma = if number > 0 { "," } else { "" };
+                    write!(f, "{comma}{value}")?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(members) => write!(f, "{members}"),
+        }
     }
 }
 
-/// Parses JSON text. At most [`Limits::entries`] values and [`Limits::depth`] (never more than 128) levels,
+/// Writes the object as compact JSON.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (number, (name, value)) in self.iter().enumerate() {
+            f.write_str(if number > 0 { "," } else { "" })?;
+            write_string(f, name)?;
+            write!(f, ":{value}")?;
+        }
+        f.write_str("}")
+    }
+}
+
+fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_char('"')?;
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        f.write_str(&rest[..at])?;
+        match rest.as_bytes()[at] {
+            byte @ (b'"' | b'\\') => write!(f, "\\{}", char::from(byte))?,
+            b'\n' => f.write_str("\\n")?,
+            b'\r' => f.write_str("\\r")?,
+            b'\t' => f.write_str("\\t")?,
+            byte => write!(f, "\\u{byte:04x}")?,
+        }
+        rest = &rest[at + 1..];
+    }
+    f.write_str(rest)?;
+    f.write_char('"')
+}
+
+/// Parses JSON text (RFC 8259). At most [`Limits::entries`] values and [`Limits::depth`] (never more than 128) levels,
 /// keys of at most [`Limits::name_bytes`].
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`] with the parser's words, line and column included, for malformed text;
+/// [`ErrorKind::Invalid`] with what was expected at which line and column for malformed text;
 /// [`ErrorKind::Limit`] for too many values or levels.
 pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
-    parse_within(text, limits, &Budget::new(limits))
+    Parser::new(text, limits)?.parse()
 }
 
 /// Keys that an object of the text has more than once, which a [`parse`]d [`Value`] no longer shows: at most
@@ -238,172 +265,293 @@ pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, Error> {
 /// # Errors
 /// As [`parse`].
 pub fn repeated_keys(text: &[u8], limits: &Limits) -> Result<Vec<Box<str>>, Error> {
-    let budget = Budget::new(limits);
-    parse_within(text, limits, &budget)?;
-    Ok(budget.repeated.into_inner())
-}
-
-fn parse_within(text: &[u8], limits: &Limits, budget: &Budget) -> Result<Value, Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let seed = Seed { budget, depth: limits.depth };
-    let parsed = seed.deserialize(&mut deserializer).and_then(|value| {
-        deserializer.end()?;
-        Ok(value)
-    });
-    parsed.map_err(|error| match budget.exceeded.get() {
-        Some(Bound::Values) => {
-            let (limit, found) = (limits.entries, limits.entries.saturating_add(1));
-            Error::new("schema", ErrorKind::Limit { what: "JSON values", limit, found })
-        }
-        Some(Bound::Name(found)) => {
-            let kind = ErrorKind::Limit { what: "bytes of a name", limit: limits.name_bytes, found };
-            Error::new("schema", kind)
-        }
-        Some(Bound::Depth) => {
-            let (limit, found) = (limits.depth, limits.depth.saturating_add(1));
-            Error::new("schema", ErrorKind::Limit { what: "nested levels", limit, found })
-        }
-        None => Error::new("schema", ErrorKind::Invalid("malformed JSON")).detail(error.to_string()),
-    })
-}
-
-#[derive(Clone, Copy)]
-enum Bound {
-    Values,
-    Depth,
-    /// Of a name, by its length.
-    Name(u64),
+    let mut parser = Parser::new(text, limits)?;
+    parser.parse()?;
+    Ok(parser.repeated)
 }
 
 /// Repeated keys that are remembered.
 const MOST_REPEATED: usize = 16;
 
-/// What one parse may still take, which bound it passed, and what it found odd.
-struct Budget {
-    values: Cell<u64>,
-    exceeded: Cell<Option<Bound>>,
-    name_bytes: u64,
-    repeated: RefCell<Vec<Box<str>>>,
-}
+/// Levels that fit a small stack, whatever the limits say.
+const DEEPEST: u64 = 128;
 
-impl Budget {
-    fn new(limits: &Limits) -> Self {
-        Self {
-            values: Cell::new(limits.entries),
-            exceeded: Cell::new(None),
-            name_bytes: limits.name_bytes,
-            repeated: RefCell::default(),
-        }
-    }
-
-    fn check_name<E: serde::de::Error>(&self, name: &str) -> Result<(), E> {
-        if name.len() as u64 <= self.name_bytes { Ok(()) } else { self.stop(Bound::Name(name.len() as u64)) }
-    }
-
-    fn repeats(&self, key: &str) {
-        let mut repeated = self.repeated.borrow_mut();
-        if repeated.len() < MOST_REPEATED {
-            repeated.push(key.into());
-        }
-    }
-
-    fn take_one<E: serde::de::Error>(&self) -> Result<(), E> {
-        match self.values.get().checked_sub(1) {
-            Some(left) => {
-                self.values.set(left);
-                Ok(())
-            }
-            None => self.stop(Bound::Values),
-        }
-    }
-
-    fn stop<T, E: serde::de::Error>(&self, bound: Bound) -> Result<T, E> {
-        self.exceeded.set(Some(bound));
-        Err(E::custom("limit"))
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Seed<'a> {
-    budget: &'a Budget,
+/// Goes through the text once. Its recursion is as deep as the text, which is bounded.
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    /// What may still come, and what was allowed at first.
+    values_left: u64,
+    values: u64,
     depth: u64,
+    name_bytes: u64,
+    repeated: Vec<Box<str>>,
 }
 
-impl Seed<'_> {
-    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
-        match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Self { depth, ..self }),
-            None => self.budget.stop(Bound::Depth),
+impl<'a> Parser<'a> {
+    fn new(text: &'a [u8], limits: &Limits) -> Result<Self, Error> {
+        let valid = str::from_utf8(text).map_err(|error| {
+            let detail = format!("not UTF-8 at byte {}", error.valid_up_to());
+            Error::new("schema", ErrorKind::Invalid(MALFORMED)).detail(detail)
+        })?;
+        // Places of members are told in 32 bits.
+        let values = limits.entries.min(u32::MAX.into());
+        Ok(Self {
+            text: valid,
+            at: 0,
+            values_left: values,
+            values,
+            depth: limits.depth.min(DEEPEST),
+            name_bytes: limits.name_bytes,
+            repeated: Vec::new(),
+        })
+    }
+
+    fn parse(&mut self) -> Result<Value, Error> {
+        let value = self.value(0)?;
+        match self.peek() {
+            None => Ok(value),
+            Some(_) => Err(self.malformed("expected nothing more")),
         }
     }
-}
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.budget.take_one()?;
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+    /// A value inside so many arrays and objects.
+    fn value(&mut self, depth: u64) -> Result<Value, Error> {
+        let left = self.values_left.checked_sub(1);
+        self.values_left = left.ok_or_else(|| over("JSON values", self.values, self.values + 1))?;
+        match self.peek() {
+            Some(b'{') => self.object(self.inner(depth)?),
+            Some(b'[') => self.array(self.inner(depth)?),
+            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => self.word(),
+        }
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn inner(&self, depth: u64) -> Result<u64, Error> {
+        if depth < self.depth { Ok(depth + 1) } else { Err(over("nested levels", self.depth, depth + 1)) }
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn object(&mut self, depth: u64) -> Result<Value, Error> {
+        let mut members = Vec::new();
+        self.list(b'}', "expected `,` or `}`", |parser| {
+            if parser.peek() != Some(b'"') {
+                return Err(parser.malformed("key must be a string"));
+            }
+            let name = parser.string()?;
+            let len = name.len() as u64;
+            if len > parser.name_bytes {
+                return Err(over("bytes of a name", parser.name_bytes, len));
+            }
+            parser.expect(b':', "expected `:`")?;
+            members.push((name, parser.value(depth)?));
+            Ok(())
+        })?;
+        let repeated = &mut self.repeated;
+        Ok(Value::Object(Object::from_members(members, |key| {
+            if repeated.len() < MOST_REPEATED {
+                repeated.push(key.into());
+            }
+        })))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Unsigned(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(u64::try_from(value).map_or(Value::Negative(value), Value::Unsigned))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Float(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.into()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value.into_boxed_str()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
+    fn array(&mut self, depth: u64) -> Result<Value, Error> {
         let mut values = Vec::new();
-        while let Some(value) = items.next_element_seed(inner)? {
-            values.push(value);
-        }
+        self.list(b']', "expected `,` or `]`", |parser| {
+            values.push(parser.value(depth)?);
+            Ok(())
+        })?;
         values.shrink_to_fit();
         Ok(Value::Array(values))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
-        let mut members = Vec::new();
-        while let Some(name) = items.next_key::<Box<str>>()? {
-            self.budget.check_name::<A::Error>(&name)?;
-            if members.len() >= u32::MAX as usize {
-                return Err(A::Error::custom("too many members"));
-            }
-            members.push((name, items.next_value_seed(inner)?));
+    /// What stands between brackets, of which the first is next.
+    fn list(
+        &mut self,
+        close: u8,
+        expected: &'static str,
+        mut item: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.at += 1;
+        if self.peek() == Some(close) {
+            self.at += 1;
+            return Ok(());
         }
-        Ok(Value::Object(Object::from_members(members, |key| self.budget.repeats(key))))
+        loop {
+            item(self)?;
+            if self.peek() != Some(b',') {
+                return self.expect(close, expected);
+            }
+            self.at += 1;
+        }
     }
+
+    fn word(&mut self) -> Result<Value, Error> {
+        let words = [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
+        let rest = self.rest();
+        match words.into_iter().find(|(word, _)| rest.starts_with(word.as_bytes())) {
+            Some((word, value)) => {
+                self.at += word.len();
+                Ok(value)
+            }
+            None => Err(self.malformed("expected a value")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, Error> {
+        let start = self.at;
+        self.skip(b"-");
+        // A zero stands alone.
+        if !self.skip(b"0") {
+            self.digits()?;
+        }
+        if self.skip(b".") {
+            self.digits()?;
+        }
+        if self.skip(b"eE") {
+            self.skip(b"+-");
+            self.digits()?;
+        }
+        Ok(number(&self.text[start..self.at]))
+    }
+
+    fn digits(&mut self) -> Result<(), Error> {
+        let count = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += count;
+        if count > 0 { Ok(()) } else { Err(self.malformed("expected a digit")) }
+    }
+
+    /// Passes the next byte if it is one of these.
+    fn skip(&mut self, any: &[u8]) -> bool {
+        let found = self.rest().first().is_some_and(|byte| any.contains(byte));
+        self.at += usize::from(found);
+        found
+    }
+
+    /// A string, of which the quote is next.
+    fn string(&mut self) -> Result<Box<str>, Error> {
+        self.at += 1;
+        let mut decoded = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let stop = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\');
+            let Some(stop) = stop else {
+                self.at = self.text.len();
+                return Err(self.malformed("a string has no end"));
+            };
+            let plain = &rest[..stop];
+            self.at += stop + 1;
+            match rest.as_bytes()[stop] {
+                b'"' if decoded.is_empty() => return Ok(plain.into()),
+                b'"' => {
+                    decoded.push_str(plain);
+                    return Ok(decoded.into());
+                }
+                b'\\' => {
+                    decoded.push_str(plain);
+                    decoded.push(self.escape()?);
+                }
+                _ => return Err(self.malformed("a control character in a string")),
+            }
+        }
+    }
+
+    /// What follows a backslash.
+    fn escape(&mut self) -> Result<char, Error> {
+        let byte = self.rest().first().copied();
+        self.at += usize::from(byte.is_some_and(|byte| byte.is_ascii()));
+        Ok(match byte {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => self.utf16()?,
+            _ => return Err(self.malformed("not an escape")),
+        })
+    }
+
+    /// A character as one unit of UTF-16 or two.
+    fn utf16(&mut self) -> Result<char, Error> {
+        let first = self.unit()?;
+        let second = match first {
+            0xd800..0xdc00 if self.rest().starts_with(b"\\u") => {
+                self.at += 2;
+                Some(self.unit()?)
+            }
+            _ => None,
+        };
+        let decoded = char::decode_utf16([Some(first), second].into_iter().flatten()).next();
+        decoded.and_then(Result::ok).ok_or_else(|| self.malformed("half of a character in UTF-16"))
+    }
+
+    fn unit(&mut self) -> Result<u16, Error> {
+        let digits = self.rest().get(..4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let unit = digits.and_then(|digits| u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        self.at += digits.map_or(0, <[u8]>::len);
+        unit.ok_or_else(|| self.malformed("expected four hexadecimal digits"))
+    }
+
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
+        if self.peek() != Some(byte) {
+            return Err(self.malformed(expected));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The next byte after white space.
+    fn peek(&mut self) -> Option<u8> {
+        let space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        self.at += self.rest().iter().take_while(space).count();
+        self.rest().first().copied()
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    fn malformed(&self, expected: &str) -> Error {
+        let before = &self.text.as_bytes()[..self.at.min(self.text.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+        let detail = format!("{expected} at line {line} column {column}");
+        Error::new("schema", ErrorKind::Invalid(MALFORMED)).detail(detail)
+    }
+}
+
+const MALFORMED: &str = "malformed JSON";
+
+fn over(what: &'static str, limit: u64, found: u64) -> Error {
+    Error::new("schema", ErrorKind::Limit { what, limit, found })
+}
+
+/// The number that a text is, in the variant that is written as this text again.
+fn number(text: &str) -> Value {
+    let integer = if let Ok(number) = text.parse() {
+        Some(Value::Unsigned(number))
+    } else {
+        // Not that of `-0`, which is a float.
+        text.parse().ok().filter(|number: &i64| *number < 0).map(Value::Negative)
+    };
+    let float = || text.parse().ok().map(Value::Float).filter(|float| is_written(float, text));
+    integer.or_else(float).unwrap_or_else(|| Value::Number(text.into()))
+}
+
+/// Whether the value is written as this text.
+fn is_written(value: &Value, text: &str) -> bool {
+    struct Rest<'a>(&'a str);
+    impl fmt::Write for Rest<'_> {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+    let mut rest = Rest(text);
+    write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
 #[cfg(test)]
@@ -441,15 +589,74 @@ mod tests {
         assert!(parse(b"[[0]]", &limits).is_ok());
         let error = parse(b"[[[0]]]", &limits).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { what: "nested levels", limit: 2, .. }));
-        let deep = "[".repeat(100_000);
-        assert!(parse_text(&deep).is_err());
+        let deep = |depth| "[".repeat(depth) + &"]".repeat(depth);
+        let limits = Limits { depth: 1 << 20, ..Limits::default() };
+        assert!(parse(deep(128).as_bytes(), &limits).is_ok());
+        assert!(parse(deep(100_000).as_bytes(), &limits).is_err());
     }
 
     #[test]
     fn malformed_text_is_an_error_with_line_and_column() {
         let error = parse_text("{\"a\": 1,\n 5}").unwrap_err();
         assert!(format!("{error}").contains("line 2 column 2"), "{error}");
-        assert!(parse_text("{} x").is_err());
+        for text in [
+            "",
+            "{} x",
+            "{",
+            "[1,]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "nul",
+            "tru",
+            "01",
+            "-",
+            "+1",
+            ".5",
+            "1.",
+            "1e",
+            "1e+",
+            "0x1",
+            "NaN",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u123é\"",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"\\udc00\"",
+            "\"\n\"",
+            "\"\\é\"",
+            "'a'",
+            "\u{feff}1",
+        ] {
+            assert!(parse_text(text).is_err(), "{text}");
+        }
+        assert!(parse(b"\"\xff\"", &Limits::default()).is_err());
+    }
+
+    #[test]
+    fn strings_are_unescaped() {
+        let text = r#" [ "\"\\\/\b\f\n\r\t\u00e9" , "\ud83d\ude00a", "" ] "#;
+        let Ok(Value::Array(strings)) = parse_text(text) else { panic!("{text}") };
+        let strings: Vec<_> = strings.iter().map(|string| string.as_str().unwrap()).collect();
+        assert_eq!(strings, ["\"\\/\u{8}\u{c}\n\r\té", "😀a", ""]);
+    }
+
+    /// What no 64-bit integer and no double holds stays as it is, as does what they would be written otherwise.
+    #[test]
+    fn numbers_keep_their_text() {
+        let text = "[1e400,-1e400,18446744073709551616,-9223372036854775809,1.50,1E5,1e+5,-0,-0.0,0.1,1e16,0e0,5.0,1e-400,\
+            0.1000000000000000000000000000000000000001,123456789012345678901234567890123456789012345678901234567890]";
+        let value = parse_text(text).unwrap();
+        assert_eq!(format!("{value}"), text);
+        let Value::Array(numbers) = value else { panic!("{text}") };
+        let floats: Vec<_> = numbers.iter().map(Value::as_f64).collect();
+        assert_eq!(floats[..3], [None, None, Some(18_446_744_073_709_551_616.0)]);
+        assert_eq!(floats[4..8], [Some(1.5), Some(1e5), Some(1e5), Some(-0.0)]);
+        assert_eq!((&numbers[9], &numbers[12]), (&Value::Float(0.1), &Value::Float(5.0)));
     }
 
     fn value() -> impl Strategy<Value = Value> {

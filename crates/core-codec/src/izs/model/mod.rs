@@ -31,6 +31,7 @@ mod json;
 mod kind;
 mod names;
 mod path;
+mod scale;
 mod time;
 
 pub use super::schema::MAX_BLOCK_BYTES;
@@ -41,7 +42,8 @@ pub use field::{Field, FieldValue, distinct_names};
 pub use json::{Object, Value, parse as parse_json, repeated_keys};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
-pub use time::Rate;
+pub use scale::Scale;
+pub use time::{Clock, Moment, Rate};
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

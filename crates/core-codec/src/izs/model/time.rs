@@ -1,5 +1,7 @@
 //! Times of elements, in exact integer arithmetic.
 
+use core::fmt;
+
 use super::{EntityId, Schema, Value};
 
 /// A sampling rate as the fraction that the schema's float is, exactly.
@@ -81,7 +83,84 @@ impl Rate {
     }
 }
 
+/// Tells times: of elements by their index, or of a `timestamp` by its ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Ticks a second.
+    pub rate: Rate,
+    /// When tick 0 was, in nanoseconds since 1970-01-01 UTC, where that is known.
+    pub epoch: Option<i128>,
+}
+
+const PICOSECONDS: u64 = 1_000_000_000_000;
+
+impl Clock {
+    /// When tick `tick` is, rounded down to a picosecond.
+    #[must_use]
+    pub fn at(self, tick: u64) -> Moment {
+        // An index of 64 bits at the lowest rate is below 2^114.
+        let elapsed = i128::try_from(self.rate.time_of(tick, PICOSECONDS)).unwrap_or(i128::MAX);
+        let epoch = self.epoch.unwrap_or(0).saturating_mul(1000);
+        Moment { picoseconds: epoch.saturating_add(elapsed), is_date: self.epoch.is_some() }
+    }
+}
+
+/// A time, exactly.
+///
+/// Shown as a date and time of RFC 3339 in UTC where it is one, else in seconds; with as many digits, in groups of
+/// three, as it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Since 1970-01-01 UTC, or since element 0.
+    pub picoseconds: i128,
+    /// Which of the two.
+    pub is_date: bool,
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = i128::from(PICOSECONDS);
+        let (seconds, fraction) = (self.picoseconds.div_euclid(unit), self.picoseconds.rem_euclid(unit));
+        match i64::try_from(seconds / 86_400) {
+            Ok(_) if self.is_date => {
+                let (year, month, day) = date(seconds.div_euclid(86_400));
+                let of_day = seconds.rem_euclid(86_400);
+                let (hour, minute) = (of_day / 3600, of_day / 60 % 60);
+                write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}", of_day % 60)?;
+            }
+            _ => write!(f, "{seconds}")?,
+        }
+        let (mut digits, mut shown) = (12, fraction);
+        while digits > 0 && shown % 1000 == 0 {
+            (digits, shown) = (digits - 3, shown / 1000);
+        }
+        if digits > 0 {
+            write!(f, ".{shown:0digits$}")?;
+        }
+        f.write_str(if self.is_date { "Z" } else { "" })
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01, in the calendar of RFC 3339.
+fn date(day: i128) -> (i128, i128, i128) {
+    // Years that start in March have their leap day at the end; 400 of them are one era.
+    let shifted = day + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + i128::from(month <= 2);
+    (year, month, day_of_year - (153 * month_from_march + 2) / 5 + 1)
+}
+
 impl Schema {
+    /// The times of an entity's samples, or of its ticks where it is a `timestamp`; none where it has no rate.
+    #[must_use]
+    pub fn clock(&self, entity: EntityId) -> Option<Clock> {
+        Some(Clock { rate: self.rate(entity)?, epoch: self.epoch(entity) })
+    }
+
     /// Samples a second of an entity: `time:rate` (in dialect V also `sample_rate`) of it or the nearest entity
     /// above it that has one.
     #[must_use]
@@ -200,7 +279,35 @@ mod tests {
         assert_eq!(rate.time_of(u64::MAX, 1_000_000_000), u128::from(u64::MAX) * 1_000_000_000 / 3);
     }
 
+    #[test]
+    fn moments() {
+        let clock = |hertz, epoch: Option<&str>| Clock {
+            rate: Rate::from_hertz(hertz).unwrap(),
+            epoch: epoch.map(|text| parse_rfc3339(text).unwrap()),
+        };
+        let shown = |clock: Clock, tick| alloc::format!("{}", clock.at(tick));
+        assert_eq!(shown(clock(1000.0, None), 5000), "5");
+        assert_eq!(shown(clock(1000.0, None), 1), "0.001");
+        assert_eq!(shown(clock(3.0, None), 1), "0.333333333333");
+        assert_eq!(shown(clock(1e12, None), u64::MAX), "18446744.073709551615");
+        // A double has no digits for the last ones.
+        assert_eq!(shown(clock(8e9, None), 8_000_000_000_000_000_001), "1000000000.000000000125");
+        let dated = |text| clock(1000.0, Some(text));
+        assert_eq!(shown(dated("2024-02-28T23:59:59.999Z"), 1), "2024-02-29T00:00:00Z");
+        assert_eq!(shown(dated("2024-02-29T12:34:56.789Z"), 86_400_001), "2024-03-01T12:34:56.790Z");
+        assert_eq!(shown(dated("1969-12-31T23:59:59.5Z"), 0), "1969-12-31T23:59:59.500Z");
+        assert_eq!(shown(dated("0001-01-01T00:00:00+01:00"), 0), "0000-12-31T23:00:00Z");
+        assert!(shown(dated("2024-01-01T00:00:00Z"), u64::MAX).starts_with("584"));
+    }
+
     proptest! {
+        #[test]
+        fn dates_are_read_as_they_are_shown(seconds in -62_135_596_800i128..253_402_300_800) {
+            let moment = Moment { picoseconds: seconds * 1_000_000_000_000, is_date: true };
+            let shown = alloc::format!("{moment}");
+            prop_assert_eq!(parse_rfc3339(&shown), Some(seconds * 1_000_000_000));
+        }
+
         #[test]
         fn times_and_indexes_are_inverse(hertz in 0.001..1e10f64, index in 0u64..1 << 40) {
             let rate = Rate::from_hertz(hertz).unwrap();

@@ -167,6 +167,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn groups_join() {
+        let (left, right) = ([0b0110; 2], [0b0011; 2]);
+        assert_eq!(Rule::BitAndOr.join(Element::U8, left, right), [0b0010, 0b0111]);
+        assert_eq!(Rule::Range(Order::Unsigned).join(Element::U8, left, right), [3, 6]);
+        assert_eq!(Rule::Range(Order::Signed).join(Element::U8, [0xff; 2], [1; 2]), [0xff, 1]);
+        assert_eq!(Rule::SkipFirst.join(Element::U8, left, right)[0], left[0]);
+        assert_eq!(Rule::SkipLast.join(Element::U8, left, right)[0], right[0]);
+        assert!(
+            Rule::SkipFirst.same(Element::U8, [1, 2], [1, 3])
+                && !Rule::BitAndOr.same(Element::U8, [1, 2], [1, 3])
+        );
+
+        let range = Rule::Range(Order::Float);
+        let single = |value: f32| [u64::from(value.to_bits()); 2];
+        let join = |left, right| range.join(Element::U32, left, right);
+        let group = join(join(single(f32::NAN), single(2.0)), join(single(-1.0), single(f32::NAN)));
+        assert_eq!(group.map(|bits| f32::from_bits(bits as u32)), [-1.0, 2.0]);
+        assert!(range.same(Element::U32, join(single(f32::NAN), single(f32::NAN)), single(-f32::NAN)));
+        assert!(range.same(Element::U32, single(0.0), single(-0.0)));
+    }
+
+    #[test]
     fn levels_exist_from_1024_groups_on() {
         let rule = Rule::BitAndOr;
         for (elements, levels) in [(0, 0), (1023, 0), (1024, 1), (4095, 1), (4096, 2), (8191, 2), (8192, 3)] {

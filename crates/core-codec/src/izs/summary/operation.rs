@@ -8,6 +8,10 @@ use bytemuck::Pod;
 pub(super) trait Lane: Pod + Default + PartialOrd {
     fn widen(self) -> u64;
     fn narrow(bits: u64) -> Self;
+    /// Whether it stands for no value.
+    fn is_none(self) -> bool {
+        false
+    }
     fn min(self, other: Self) -> Self {
         if other < self { other } else { self }
     }
@@ -40,6 +44,9 @@ macro_rules! floats {
             }
             fn narrow(bits: u64) -> Self {
                 <$t>::from_bits(bits as $unsigned)
+            }
+            fn is_none(self) -> bool {
+                self.is_nan()
             }
             fn min(self, other: Self) -> Self {
                 if other < self || self.is_nan() { other } else { self }

@@ -268,6 +268,26 @@ impl<const LEVELS: usize, const GROUPS: usize> Pyramid<LEVELS, GROUPS> {
     }
 }
 
+impl Rule {
+    /// The group that a group of elements of this width and the one after it make. A single element is a group as both
+    /// of its values; `skip` uses the first of the two alone.
+    #[must_use]
+    pub fn join(self, element: Element, left: [u64; 2], right: [u64; 2]) -> [u64; 2] {
+        with_operation!(self, element, O => widen::<O>(O::join(narrow::<O>(left), narrow::<O>(right))))
+    }
+
+    /// Whether two groups are the same: equal numbers, or none at all (NaN).
+    #[must_use]
+    pub fn same(self, element: Element, left: [u64; 2], right: [u64; 2]) -> bool {
+        with_operation!(self, element, O => same::<O>(narrow::<O>(left), narrow::<O>(right)))
+    }
+}
+
+fn same<O: Operation>(left: Group<O::Value>, right: Group<O::Value>) -> bool {
+    let equal = |(a, b): (O::Value, O::Value)| a == b || (a.is_none() && b.is_none());
+    left.into_iter().zip(right).take(O::STORED).all(equal)
+}
+
 fn widen<O: Operation>(group: Group<O::Value>) -> [u64; 2] {
     group.map(O::Value::widen)
 }

@@ -1,0 +1,150 @@
+//! Elements printed as what they mean.
+
+use crate::support::{File, data, said};
+
+/// A file of uncompressed streams of bytes, each of one block, from a schema in which `@0`, `@1`, ... stand for them.
+fn made(schema: &str, streams: &[(&str, &[u8])]) -> (File, String) {
+    let (mut file, mut schema) = (File::new(), schema.to_owned());
+    for (number, (element, bytes)) in streams.iter().enumerate() {
+        let width = element[1..].parse::<usize>().unwrap() / 8;
+        let place = file.parts(&[bytes]);
+        let descriptor = data(element, (bytes.len() / width) as u64, 4096, "none", place);
+        schema = schema.replace(&format!("@{number}"), &descriptor);
+    }
+    (file, format!(r#"{{"entity":{schema}}}"#))
+}
+
+/// What the command prints on it without an error.
+fn printed((file, schema): &(File, String), arguments: &[&str]) -> String {
+    let (text, code) = said(file.clone().run(schema, arguments));
+    assert_eq!(code, Some(0), "{arguments:?}: {text}");
+    text
+}
+
+const TAGGED: &str = r#"{"type":"tagged","tag_bits":2,"values":{
+    "pair":{"type":"bit_struct","children":{"x":{"type":"bits","bits":1},"y":{"type":"signed","bits":3,"pos":1}}},
+    "state":{"type":"enum","bits":1,"values":["off","on"]},
+    "deep":{"type":"tagged","tag_bits":1,"values":{"n":{"type":"null"},"v":{"type":"int","bits":2}}}}"#;
+
+/// The tag is in bits 0 and 1.
+const ELEMENTS: &[u8] = &[0b11_1100, 0b0101, 0b1_1110, 0b10, 0b111];
+
+#[test]
+fn tagged_fields_show_what_the_tag_selects() {
+    let file = made(&format!(r#"{TAGGED},"data":@0}}"#), &[("u8", ELEMENTS)]);
+    let expected = "index,value\n0,\"{\"\"pair\"\":{\"\"x\"\":1,\"\"y\"\":-1}}\"\n1,\"{\"\"state\"\":\"\"on\"\"}\"\n\
+        2,\"{\"\"deep\"\":{\"\"v\"\":3}}\"\n3,\"{\"\"deep\"\":{\"\"n\"\":null}}\"\n4,7\n";
+    assert_eq!(printed(&file, &["cat"]), expected);
+    let lines = printed(&file, &["cat", "--format", "ndjson", "--range", "..2"]);
+    assert_eq!(
+        lines,
+        "{\"index\":0,\"value\":{\"pair\":{\"x\":1,\"y\":-1}}}\n{\"index\":1,\"value\":{\"state\":\"on\"}}\n"
+    );
+    assert_eq!(printed(&file, &["cat", "FILE", "pair", "--range", "..1"]), "index,x,y\n0,1,-1\n");
+    let info = printed(&file, &["info"]);
+    for part in ["pair … 3", "  pair   bit_struct\n", "    y    signed", "  deep   tagged\n"] {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+}
+
+/// A tagged field beside others.
+#[test]
+fn tagged_fields_of_a_struct_show_what_the_tag_selects() {
+    let schema = format!(
+        r#"{{"type":"bit_struct","children":{{"a":{TAGGED}}},"b":{{"type":"bits","bits":1,"pos":7}}}},"data":@0}}"#
+    );
+    let file = made(&schema, &[("u8", &[0b1011_1100, 0b0101])]);
+    let lines = printed(&file, &["cat", "--format", "ndjson"]);
+    assert_eq!(
+        lines,
+        "{\"index\":0,\"a\":{\"pair\":{\"x\":1,\"y\":-1}},\"b\":1}\n{\"index\":1,\"a\":{\"state\":\"on\"},\"b\":0}\n"
+    );
+    assert!(printed(&file, &["info"]).contains("state  enum"));
+}
+
+#[test]
+fn unions_show_the_element_of_the_variant() {
+    let schema = r#"{"type":"union","data":@0,"variants":{
+        "level":{"type":"int","bits":8,"data":@1},
+        "what":{"type":"record","children":{"on":{"type":"bits","bits":1,"data":@2},"to":{"type":"enum","bits":1,"values":["a","b"],"data":@3}}}}}"#;
+    let file = made(schema, &[("u8", &[1, 0, 0, 9, 1]), ("u8", &[10, 20]), ("u8", &[1, 0]), ("u8", &[0, 1])]);
+    let expected = "index,value\n0,\"{\"\"what\"\":{\"\"on\"\":1,\"\"to\"\":\"\"a\"\"}}\"\n1,\"{\"\"level\"\":10}\"\n\
+        2,\"{\"\"level\"\":20}\"\n3,9\n4,\"{\"\"what\"\":{\"\"on\"\":0,\"\"to\"\":\"\"b\"\"}}\"\n";
+    assert_eq!(printed(&file, &["cat"]), expected);
+    let lines = printed(&file, &["cat", "--format", "ndjson", "--range", "4.."]);
+    assert_eq!(lines, "{\"index\":4,\"value\":{\"what\":{\"on\":0,\"to\":\"b\"}}}\n");
+    assert_eq!(printed(&file, &["cat", "--format", "raw"]), "\u{1}\0\0\t\u{1}");
+    let short = made(schema, &[("u8", &[0, 0]), ("u8", &[10]), ("u8", &[]), ("u8", &[])]);
+    let (text, code) = said(short.0.run(&short.1, &["cat"]));
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("stream of /entity/variants/level"), "{text}");
+}
+
+#[test]
+fn numbers_as_quantities() {
+    let file = made(
+        r#"{"type":"bit_struct","children":{"v":{"type":"signed","bits":4,"number:scale":0.50,"number:offset":-1},
+            "b":{"type":"bits","bits":1,"pos":7},"w":{"type":"int","bits":3,"pos":4,"number:scale":1e999}},"data":@0}"#,
+        &[("u8", &[0x0f, 0x92])],
+    );
+    assert_eq!(printed(&file, &["cat", "FILE", "v", "--scaled"]), "index,v\n0,-1.5\n1,0.0\n");
+    assert_eq!(printed(&file, &["cat", "FILE", "v"]), "index,v\n0,-1\n1,2\n");
+    assert_eq!(printed(&file, &["cat", "FILE", "b", "--scaled"]), "index,b\n0,0\n1,1\n");
+    // A scale that no double holds fails what needs it, and nothing else.
+    assert_eq!(printed(&file, &["cat", "FILE", "w"]), "index,w\n0,0\n1,1\n");
+    for arguments in [&["cat", "FILE", "w", "--scaled"][..], &["info"]] {
+        let (text, code) = said(file.0.clone().run(&file.1, arguments));
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("/entity/children/w") && text.contains("`number:scale` is 1e999"), "{text}");
+    }
+    assert!(
+        printed(&file, &["info", "--json"])
+            .contains(r#""attributes":{"number:scale":0.50,"number:offset":-1}"#)
+    );
+    let (text, code) =
+        said(file.0.clone().run(&file.1, &["cat", "FILE", "v", "--scaled", "--format", "raw"]));
+    assert_eq!(code, Some(2), "{text}");
+}
+
+#[test]
+fn times_of_samples() {
+    let sampled = |attributes: &str| {
+        made(&format!(r#"{{"type":"bits","bits":1,{attributes},"data":@0}}"#), &[("u8", &[1, 0, 1])])
+    };
+    let times = |attributes: &str| printed(&sampled(attributes), &["cat", "--times"]);
+    assert_eq!(
+        times(r#""time:rate":3.0"#),
+        "index,time,value\n0,0,1\n1,0.333333333333,0\n2,0.666666666666,1\n"
+    );
+    assert_eq!(
+        times(r#""time:rate":1000,"time:epoch":"2023-12-31T23:59:59.999Z""#),
+        "index,time,value\n0,2023-12-31T23:59:59.999Z,1\n1,2024-01-01T00:00:00Z,0\n2,2024-01-01T00:00:00.001Z,1\n"
+    );
+    let (file, schema) = sampled(r#""a":1"#);
+    let (text, code) = said(file.run(&schema, &["cat", "--times"]));
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("no valid `time:rate`"), "{text}");
+}
+
+#[test]
+fn events_and_their_times() {
+    let ticks: Vec<u8> = [5u64, 7, 9, 12].iter().flat_map(|tick| tick.to_le_bytes()).collect();
+    let file = made(
+        r#"{"type":"record","time:rate":1000,"children":{"byte":{"type":"int","bits":8,"data":@1},
+            "span":{"type":"tuple","fields":{"from":{},"to":{}},"child":{"type":"timestamp","data":@0}}}}"#,
+        &[("u64", &ticks), ("u8", &[0x55, 0xaa])],
+    );
+    assert_eq!(printed(&file, &["cat", "--events"]), "index,start,end,byte\n0,5,7,85\n1,9,12,170\n");
+    let lines = printed(&file, &["cat", "--events", "--times", "--range", "1..", "--format", "ndjson"]);
+    assert_eq!(lines, "{\"index\":1,\"time\":\"0.009\",\"start\":9,\"end\":12,\"byte\":170}\n");
+    assert_eq!(
+        printed(&file, &["cat", "FILE", "span", "--times", "--range", "..1"]),
+        "index,time,from,to\n0,0.005,5,7\n"
+    );
+    let single = made(
+        r#"{"type":"group","core:role":"record","children":{"start":{"type":"int","bits":8,"data":@1},
+            "at":{"type":"timestamp","time:rate":10,"data":@0}}}"#,
+        &[("u64", &ticks[..8]), ("u8", &[3])],
+    );
+    assert_eq!(printed(&single, &["cat", "--events", "--times"]), "index,time,_start,start\n0,0.500,5,3\n");
+}

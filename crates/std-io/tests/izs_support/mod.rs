@@ -1,0 +1,54 @@
+//! Files for the tests of `.izs`.
+
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use core_codec::Limits;
+use std_io::{Access, Input, IzsFile};
+
+pub(crate) fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/izs")
+}
+
+pub(crate) fn every_file() -> Vec<PathBuf> {
+    let folders = [testdata(), testdata().join("v001")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files: Vec<_> = files
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "izs"))
+        .collect();
+    assert!(files.len() > 30);
+    files
+}
+
+/// A file of uncompressed streams, each of one block, from a schema in which `@0`, `@1`, ... stand for them.
+pub(crate) fn made(schema: &str, streams: &[(&str, &[u64])]) -> IzsFile {
+    let mut file = vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed];
+    let mut schema = schema.to_owned();
+    for (number, (element, values)) in streams.iter().enumerate() {
+        let width = element[1..].parse::<usize>().unwrap() / 8;
+        let start = file.len() as u64;
+        file.extend(values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()));
+        let (index, size) = (file.len(), file.len() as u32 - start as u32);
+        file.extend(start.to_le_bytes());
+        file.extend(size.to_le_bytes());
+        let descriptor = format!(
+            r#"{{"element":"{element}","end":{},"block":4096,"compress":"none","i_offset":{index},"i_size":12}}"#,
+            values.len()
+        );
+        schema = schema.replace(&format!("@{number}"), &descriptor);
+    }
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    frame.extend((schema.len() as u32).to_le_bytes());
+    frame.extend(&((schema.len() as u32) << 3 | 1).to_le_bytes()[..3]);
+    frame.extend(schema.as_bytes());
+    file.extend(&frame);
+    file.extend((frame.len() as u32).to_le_bytes());
+    file.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&path, file).unwrap();
+    // Read by positions, the file may go while it is open.
+    IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), Limits::default()).unwrap()
+}
