@@ -189,8 +189,11 @@ where
         schema: &'m Schema<'m>,
         mut out: W,
     ) -> Result<Self, Error<W::Error>> {
-        let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
-        write_all(&mut out, &Recorder::HEADER)?;
+        let mut recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
+        let mut pieces = recorder.header();
+        while let Some(piece) = pieces.next() {
+            write_all(&mut out, piece)?;
+        }
         Ok(Self { recorder, out })
     }
 
@@ -216,15 +219,17 @@ where
         summary: &mut Summary<R, LEVELS>,
         mut elements: &[T],
     ) -> Result<(), Error<W::Error>> {
-        while !elements.is_empty() {
+        loop {
             let pushed = self.recorder.push_summarised(stream, summary, elements);
             let (taken, mut pieces) = pushed.map_err(Error::Record)?;
             while let Some(piece) = pieces.next() {
                 write_all(&mut self.out, piece)?;
             }
             elements = elements.get(taken..).unwrap_or_default();
+            if elements.is_empty() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Writes the rest of the file, flushes the sink and gives it back.
@@ -258,8 +263,11 @@ where
         schema: &'m Schema<'m>,
         mut out: W,
     ) -> Result<Self, Error<W::Error>> {
-        let recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
-        write_all_async(&mut out, &Recorder::HEADER).await?;
+        let mut recorder = Recorder::new(memory, schema).map_err(Error::Record)?;
+        let mut pieces = recorder.header();
+        while let Some(piece) = pieces.next() {
+            write_all_async(&mut out, piece).await?;
+        }
         Ok(Self { recorder, out })
     }
 
@@ -289,15 +297,17 @@ where
         summary: &mut Summary<R, LEVELS>,
         mut elements: &[T],
     ) -> Result<(), Error<W::Error>> {
-        while !elements.is_empty() {
+        loop {
             let pushed = self.recorder.push_summarised(stream, summary, elements);
             let (taken, mut pieces) = pushed.map_err(Error::Record)?;
             while let Some(piece) = pieces.next() {
                 write_all_async(&mut self.out, piece).await?;
             }
             elements = elements.get(taken..).unwrap_or_default();
+            if elements.is_empty() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// [`finish`](Self::finish) for an asynchronous sink.

@@ -138,6 +138,26 @@ fn a_failed_write_poisons_and_keeps_what_was_written() {
     }
 }
 
+/// A recording of which not even the header was written is none.
+#[test]
+fn a_header_that_fails_poisons() {
+    let mut memory = Memory::<Store<64>, 1, 64>::new(Store::new());
+    for room in 0..8 {
+        let started = Recording::start(&mut memory, &SINGLE, Sink::with_room(room));
+        assert_eq!(started.map(drop), Err(Error::Io(SinkFull)));
+        assert_eq!(memory.state(), State::Poisoned);
+    }
+    {
+        let sink = Sink::default().pending_every(1);
+        let mut start = std::pin::pin!(Recording::start_async(&mut memory, &SINGLE, sink));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(Future::poll(start.as_mut(), &mut context).is_pending());
+    }
+    assert_eq!(memory.state(), State::Poisoned);
+    drop(Recording::start(&mut memory, &SINGLE, Sink::default()).unwrap());
+    assert_eq!(memory.state(), State::Unfinished);
+}
+
 /// Takes this many bytes of each write, says the sink.
 struct Odd(usize);
 

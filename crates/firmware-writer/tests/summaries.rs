@@ -259,3 +259,31 @@ fn a_summary_of_another_schema_is_refused() {
     recording.push_summarised(stream, &mut own, &[9; 100]).unwrap();
     recording.finish().unwrap();
 }
+
+/// Even where no group was complete, so that no length tells.
+#[test]
+fn a_summary_of_an_abandoned_recording_is_refused() {
+    let mut memory = Box::new(Recorded::<6>::new(Rle::new()));
+    let mut left = Summary::<BitAndOr, LEVELS>::new(&SCHEMA, PINS).unwrap();
+    let mut recording = Recording::start(&mut memory, &SCHEMA, Sink::default()).unwrap();
+    recording.push_summarised(PINS, &mut left, &[1; 3]).unwrap();
+    drop(recording);
+    let mut recording = Recording::start(&mut memory, &SCHEMA, Sink::default()).unwrap();
+    let summary_error = Err(Error::Record(RecordError::Summary { stream: 0 }));
+    assert_eq!(recording.push_summarised(PINS, &mut left, &[2; 3]), summary_error);
+    recording.push(PINS, &[2; 3]).unwrap();
+    assert_eq!(recording.push_summarised(PINS, &mut left, &[2]), summary_error);
+    recording.finish().unwrap();
+}
+
+#[test]
+fn nothing_is_refused_too_after_a_failed_write() {
+    let mut memory = Box::new(Recorded::<6>::new(Rle::new()));
+    let mut summary = Summary::<BitAndOr, LEVELS>::new(&SCHEMA, PINS).unwrap();
+    let mut recording = Recording::start(&mut memory, &SCHEMA, Sink::with_room(8)).unwrap();
+    recording.push_summarised(PINS, &mut summary, &[]).unwrap();
+    assert!(matches!(recording.push_summarised(PINS, &mut summary, &[1; 5000]), Err(Error::Io(_))));
+    let poisoned = Err(Error::Record(RecordError::Poisoned));
+    assert_eq!(recording.push_summarised(PINS, &mut summary, &[]), poisoned);
+    assert_eq!(pollster::block_on(recording.push_summarised_async(PINS, &mut summary, &[])), poisoned);
+}

@@ -87,9 +87,22 @@ where
     /// Literals and sequences that a block has room for, in bytes.
     const ROOM: usize = OUT - LITERALS - K::GAP - STORED_MAX;
 
-    /// An encoder without an open frame, all of its bytes zero.
+    /// An encoder without an open frame, all of its bytes zero. Other sizes do not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// let _ = micro_zstd::Fast::<128, 256, 512>::new();
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// let _ = micro_zstd::Fast::<2048, 255, 512>::new();
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// let _ = micro_zstd::Entropy::<2048, 256, 127>::new();
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
+        const { assert!(Self::HISTORY > 0 && Self::ROOM > 0 && Finder::<HASH>::LOG > 0) };
         Self {
             stage: Stage::Idle,
             is_first: false,

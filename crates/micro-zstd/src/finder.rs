@@ -46,7 +46,7 @@ const ALONE: usize = 16;
 
 impl<const HASH: usize> Finder<HASH> {
     pub(crate) const NEW: Self = Self { table: [0; HASH], base: 0 };
-    const LOG: u32 = {
+    pub(crate) const LOG: u32 = {
         assert!(
             HASH.is_power_of_two() && HASH >= 16 && HASH <= 1 << 15,
             "a hash table has 2^4 to 2^15 entries"

@@ -49,9 +49,14 @@ impl<const N: usize, C: Checksum> Rle<N, C> {
         N - CHECKSUM
     };
 
-    /// An encoder without an open frame, all of its bytes zero.
+    /// An encoder without an open frame, all of its bytes zero. A buffer of another size does not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// let _ = micro_zstd::Rle::<63>::new();
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
+        const { assert!(Self::ROOM > 0) };
         Self { is_open: false, byte: 0, run: 0, raw: None, len: 0, buffer: [0; N], checksum: C::NEW }
     }
 
@@ -145,7 +150,6 @@ impl<const N: usize, C: Checksum> Default for Rle<N, C> {
 
 impl<const N: usize, C: Checksum> FrameEncoder for Rle<N, C> {
     fn start(&mut self, content_size: Option<u64>) {
-        const { assert!(Self::ROOM > 0) };
         self.is_open = true;
         self.run = 0;
         self.raw = None;

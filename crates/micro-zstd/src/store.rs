@@ -56,9 +56,14 @@ impl<const N: usize, C: Checksum> Store<N, C> {
         N - Self::OVERHEAD
     };
 
-    /// An encoder without an open frame, all of its bytes zero.
+    /// An encoder without an open frame, all of its bytes zero. A buffer of another size does not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// let _ = micro_zstd::Store::<31>::new();
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
+        const { assert!(Self::BLOCK > 0) };
         Self {
             stage: Stage::Idle,
             unclaimed: None,
@@ -101,7 +106,6 @@ impl<const N: usize, C: Checksum> Default for Store<N, C> {
 
 impl<const N: usize, C: Checksum> FrameEncoder for Store<N, C> {
     fn start(&mut self, content_size: Option<u64>) {
-        const { assert!(Self::BLOCK > 0) };
         self.stage = Stage::Open;
         self.unclaimed = content_size;
         self.passing = 0;

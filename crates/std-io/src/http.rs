@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use ureq::Agent;
 use ureq::http::{HeaderMap, Response, header};
+#[cfg(feature = "https")]
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::fetch::Fetch;
 use crate::input::Input;
@@ -23,6 +25,39 @@ const PIECE: u64 = 8 << 20;
 /// The longest that a server may take to be reached and to begin an answer.
 const ANSWER: Duration = Duration::from_secs(15);
 
+/// Whose certificates an HTTPS server must have.
+#[cfg(feature = "https")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Roots {
+    /// Those that the operating system trusts; on Linux, those in the file that `SSL_CERT_FILE` names, where it is set.
+    #[default]
+    System,
+    /// Those that Mozilla trusts, as of when this crate's dependencies were published: for machines that have none.
+    Mozilla,
+    /// These alone, as PEM.
+    Pem(Vec<u8>),
+}
+
+#[cfg(feature = "https")]
+impl Roots {
+    fn certificates(&self) -> io::Result<RootCerts> {
+        let Self::Pem(text) = self else {
+            return Ok(if *self == Self::System { RootCerts::PlatformVerifier } else { RootCerts::WebPki });
+        };
+        let items = parse_pem(text).collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+        let certificates = items.into_iter().filter_map(|item| match item {
+            PemItem::Certificate(certificate) => Some(certificate),
+            _ => None,
+        });
+        let certificates: Vec<_> = certificates.collect();
+        if certificates.is_empty() {
+            return Err(invalid("there is no certificate in the PEM text".into()));
+        }
+        Ok(RootCerts::from(certificates))
+    }
+}
+
 /// How a remote file is read.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -34,11 +69,20 @@ pub struct HttpOptions {
     pub retries: u32,
     /// How long to wait before the first retry; twice as long before each further one.
     pub backoff: Duration,
+    /// Whom to trust.
+    #[cfg(feature = "https")]
+    pub roots: Roots,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(60), retries: 3, backoff: Duration::from_millis(200) }
+        Self {
+            timeout: Duration::from_secs(60),
+            retries: 3,
+            backoff: Duration::from_millis(200),
+            #[cfg(feature = "https")]
+            roots: Roots::default(),
+        }
     }
 }
 
@@ -113,7 +157,12 @@ impl HttpRanges {
             .timeout_connect(Some(answer))
             .timeout_recv_response(Some(answer))
             .http_status_as_error(false)
-            .build();
+            // A redirection does not lead away from what was asked for: a line that nobody listens in on.
+            .https_only(url.starts_with("https://"));
+        #[cfg(feature = "https")]
+        let config =
+            config.tls_config(TlsConfig::builder().root_certs(options.roots.certificates()?).build());
+        let config = config.build();
         let agent = Agent::new_with_config(config);
         let (tail, len, version) = retrying(&options, || {
             let response = request(&agent, url, &format!("bytes=-{TAIL_LEN}"))?;
@@ -164,11 +213,17 @@ impl HttpRanges {
     /// The next bytes of an answer, piece by piece: after a failure, the next request asks for what is missing.
     fn read(&self, ahead: &mut Ahead, range: &Range<u64>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
+        let room = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(room).map_err(io::Error::other)?;
         let mut at = range.start;
         while at < range.end {
             let piece = at..range.end.min(at.saturating_add(PIECE));
             at = piece.end;
-            bytes.append(&mut retrying(&self.options, || ahead.read(self, &piece))?);
+            let start = bytes.len();
+            retrying(&self.options, || {
+                bytes.truncate(start);
+                ahead.read(self, &piece, &mut bytes)
+            })?;
         }
         Ok(bytes)
     }
@@ -181,7 +236,8 @@ impl Ahead {
         (start..=start.saturating_add(gap)).contains(&range.start) && range.end <= end
     }
 
-    fn read(&mut self, file: &HttpRanges, range: &Range<u64>) -> Result<Vec<u8>, Failure> {
+    /// Adds the bytes of a range to `bytes`.
+    fn read(&mut self, file: &HttpRanges, range: &Range<u64>, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let mut body = match self.body.take() {
             Some(body) => body,
             None => {
@@ -192,12 +248,9 @@ impl Ahead {
         let skipped = range.start - self.range.start;
         io::copy(&mut body.by_ref().take(skipped), &mut io::sink()).map_err(Failure::Passing)?;
         let len = range.end - range.start;
-        let mut bytes = Vec::new();
-        let room = usize::try_from(len).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(room).map_err(|error| Failure::Lasting(io::Error::other(error)))?;
-        body.by_ref().take(len).read_to_end(&mut bytes).map_err(Failure::Passing)?;
-        if bytes.len() as u64 != len {
-            return Err(too_short(len, &bytes));
+        let found = body.by_ref().take(len).read_to_end(bytes).map_err(Failure::Passing)?;
+        if found as u64 != len {
+            return Err(too_short(len, found));
         }
         self.range.start = range.end;
         if self.range.is_empty() {
@@ -206,12 +259,12 @@ impl Ahead {
         } else {
             self.body = Some(body);
         }
-        Ok(bytes)
+        Ok(())
     }
 }
 
-fn too_short(expected: u64, found: &[u8]) -> Failure {
-    let message = format!("the answer should have {expected} bytes, has {}", found.len());
+fn too_short(expected: u64, found: usize) -> Failure {
+    let message = format!("the answer should have {expected} bytes, has {found}");
     Failure::Passing(io::Error::new(io::ErrorKind::UnexpectedEof, message))
 }
 
@@ -267,7 +320,10 @@ fn request(agent: &Agent, url: &str, range: &str) -> Result<Response<ureq::Body>
         | ureq::Error::Http(_)
         | ureq::Error::Timeout(_)
         | ureq::Error::RedirectFailed
+        | ureq::Error::RequireHttpsOnly(_)
         | ureq::Error::TooManyRedirects => Failure::Lasting(io::Error::other(error)),
+        // A certificate that is not believed.
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => Failure::Lasting(error),
         error => Failure::Passing(io::Error::other(error)),
     })?;
     let encoding = text(response.headers(), header::CONTENT_ENCODING);
@@ -325,7 +381,7 @@ fn body(response: Response<ureq::Body>, expected: u64) -> Result<Vec<u8>, Failur
     if bytes.len() as u64 == expected {
         return Ok(bytes);
     }
-    Err(too_short(expected, &bytes))
+    Err(too_short(expected, bytes.len()))
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {

@@ -29,6 +29,8 @@ pub use error::Error;
 pub use fetch::{Fetch, FileRanges};
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
+#[cfg(feature = "https")]
+pub use http::Roots;
 pub use input::{Access, Input};
 pub use izs::{
     AppendedFile, Basis, Budget, Event, Extent, Finding, IzsAppend, IzsFile, IzsStream, IzsWriter, Overview,

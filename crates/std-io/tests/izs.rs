@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
 
-use core_codec::izs::Element;
 use core_codec::izs::model::{Kind, Role, SchemaBuilder, Value};
+use core_codec::izs::{Compression, Element};
 use core_codec::{ErrorKind, Limits};
 use std_io::{Access, Basis, Error, Fetch, FileRanges, Input, IzsFile, IzsWriter, WriteOptions};
 
@@ -196,4 +196,46 @@ fn small_reads_of_a_block_decode_it_once() {
     };
     // The index is asked for each time; the block the first time only, if anything is kept.
     assert_eq!((fetches(1 << 20), fetches(1), fetches(0)), (20 + 1, 20 + 1, 20 + 20));
+}
+
+/// A block that is not held as a whole reads as one that is.
+#[test]
+fn a_large_block_comes_in_parts() {
+    let elements: Vec<u16> = (0..3_000_001_u32).map(|i| (i.wrapping_mul(i) >> 9) as u16).collect();
+    for compression in [Compression::None, Compression::Zstd] {
+        let mut schema = SchemaBuilder::new(Kind::Int { bits: 16 });
+        let stream = schema.stream_with(schema.root(), Element::U16, 1 << 22, compression).unwrap();
+        let options = WriteOptions::default().threads(1);
+        let mut writer = IzsWriter::new(Vec::new(), schema.finish().unwrap(), &options).unwrap();
+        writer.push(stream, &elements).unwrap();
+        let mut bytes = writer.finish().unwrap();
+        let read = |bytes: &[u8]| {
+            let file = IzsFile::from_input(Input::fetching(bytes.to_vec()), Limits::default()).unwrap();
+            let stream = file.stream(file.find("").unwrap()).unwrap();
+            let (mut parts, mut at) = (Vec::new(), 0);
+            let result = stream.for_each_part(0..stream.len(), |range, part| {
+                assert_eq!((range.start, range.end - range.start), (at, part.len() as u64 / 2));
+                at = range.end;
+                parts.push(part.to_vec());
+                Ok::<_, Error>(())
+            });
+            assert_eq!(result.is_ok(), stream.read_bytes(0..stream.len()).is_ok());
+            result.map(|()| parts)
+        };
+        let parts = read(&bytes).unwrap();
+        assert!(parts.len() > 20, "{}", parts.len());
+        assert!(parts.concat() == bytemuck::cast_slice::<_, u8>(&elements));
+        // What the callback says ends it.
+        let file = IzsFile::from_input(Input::fetching(bytes.clone()), Limits::default()).unwrap();
+        let stream = file.stream(file.find("").unwrap()).unwrap();
+        let mut calls = 0;
+        let ended = stream.for_each_part(0..stream.len(), |_, _| {
+            calls += 1;
+            Err(Error::from(io::Error::other("enough")))
+        });
+        assert!(ended.is_err() && calls == 1, "{calls}");
+        // The header of the frame.
+        bytes[8] ^= 0xff;
+        assert_eq!(read(&bytes).is_err(), compression == Compression::Zstd);
+    }
 }

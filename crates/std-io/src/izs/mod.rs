@@ -41,6 +41,9 @@ const INDEX_BATCH: u64 = 4096;
 /// How many bytes that look like a footer are tried: in a file that nobody has made for it, the first is one.
 const FOOTER_MATCHES: usize = 32;
 
+/// Bytes of a decoded block that is not held as a whole where its parts will do.
+const LARGE: usize = 4 << 20;
+
 /// Bytes of decoded blocks that an [`IzsFile`] keeps by default.
 const DEFAULT_CACHE: usize = 16 << 20;
 
@@ -233,7 +236,8 @@ impl<'a> IzsStream<'a> {
     }
 
     /// Calls `each` with the decoded little-endian bytes of every part of `elements` that lies in one block, in
-    /// order. Holds one block at a time.
+    /// order; of a block of more than 4 MiB in several. Holds one block at a time, of those not even all; what is wrong
+    /// with one may come after some of its parts.
     ///
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes), those of `each`, and [`ErrorKind::Limit`] for a range that only a
@@ -246,6 +250,11 @@ impl<'a> IzsStream<'a> {
         let mut decoded = Vec::new();
         self.for_each_block(&elements, |block| {
             let inside = self.reader.bytes_inside(block.number, &elements).map_err(Error::from)?;
+            if inside.len() > LARGE
+                && inside.len() == self.reader.block_bytes(block.number).map_err(Error::from)?
+            {
+                return self.for_each_part_of(block, &mut each);
+            }
             if decoded.len() < inside.len() {
                 decoded = zeroed(inside.len())?;
             }
@@ -255,6 +264,30 @@ impl<'a> IzsStream<'a> {
             let first = block.number * self.descriptor().block;
             each(first + inside.start as u64 / width..first + inside.end as u64 / width, &decoded)
         })
+    }
+
+    /// Calls `each` with all of a block in parts.
+    fn for_each_part_of<E: From<Error>>(
+        &self,
+        block: &Block,
+        each: &mut impl FnMut(Range<u64>, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let width = u64::from(self.descriptor().element.size());
+        let mut at = block.number * self.descriptor().block;
+        let mut refused = Ok(());
+        self.file.input.run(|source| {
+            self.reader.request(source, std::slice::from_ref(block))?;
+            let stored = source.bytes(block.bytes.clone())?;
+            self.reader.decode_in_parts(block, stored, &mut |bytes| {
+                let range = at..at + bytes.len() as u64 / width;
+                at = range.end;
+                if refused.is_ok() {
+                    refused = each(range, bytes);
+                }
+            })?;
+            Ok(())
+        })?;
+        refused
     }
 
     /// Checks that the empty last block, where the index has one, holds nothing.

@@ -34,6 +34,46 @@ pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
     bounded(imp::decode, stored, limit)
 }
 
+/// Decodes `stored` to `expected` bytes and gives them to `each` in parts of `part` bytes, the last one shorter: in the
+/// memory of a part and of the window that the frames need. What is wrong may be found after some parts.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_in_parts(
+    stored: &[u8],
+    expected: u64,
+    part: usize,
+    each: &mut dyn FnMut(&[u8]),
+) -> Result<(), ErrorKind> {
+    in_parts(imp::stream, stored, expected, part, each)
+}
+
+/// Decodes frames of at most so many bytes by way of a buffer, which is full each time but the last; goes on as long as
+/// what takes it says so.
+type Streamer = fn(&[u8], u64, &mut [u8], &mut dyn FnMut(&[u8]) -> bool) -> Result<(), ErrorKind>;
+
+fn in_parts(
+    streamer: Streamer,
+    stored: &[u8],
+    expected: u64,
+    part: usize,
+    each: &mut dyn FnMut(&[u8]),
+) -> Result<(), ErrorKind> {
+    let mut found = 0_u64;
+    streamer(stored, expected, &mut vec![0; part.max(1)], &mut |bytes| {
+        found = found.saturating_add(bytes.len() as u64);
+        if found <= expected && !bytes.is_empty() {
+            each(bytes);
+        }
+        found <= expected
+    })?;
+    match found {
+        found if found == expected => Ok(()),
+        found if found < expected => Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found }),
+        _ => Err(ErrorKind::Codec { codec: "zstd", reason: "decodes to more bytes than it should" }),
+    }
+}
+
 /// Encodes `data` as one frame, at the encoder's default level.
 ///
 /// # Errors
@@ -89,16 +129,17 @@ fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, Error
 
 #[cfg(feature = "zstd-c")]
 mod by_c {
-    use zstd_safe::SafeResult;
+    use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, SafeResult};
 
     use super::{ErrorKind, Outcome};
+
+    /// log2 of a window that every decoder should support (RFC 8878, 3.1.1.1.2), and of the largest there is.
+    const WINDOW_LOGS: [u32; 2] = [23, 30];
 
     /// Each thread keeps a context, which costs as much to set up as a small block takes to decode.
     #[cfg(feature = "std")]
     fn decompress(stored: &[u8], out: &mut [u8]) -> SafeResult {
         use core::cell::RefCell;
-
-        use zstd_safe::DCtx;
 
         std::thread_local! {
             static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
@@ -126,8 +167,51 @@ mod by_c {
             Err(code) if zstd_safe::get_error_name(code) == "Destination buffer is too small" => {
                 Ok(Outcome::TooSmall)
             }
-            Err(code) => Err(ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) }),
+            Err(code) => Err(malformed(code)),
         }
+    }
+
+    pub(super) fn stream(
+        stored: &[u8],
+        most: u64,
+        buffer: &mut [u8],
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), ErrorKind> {
+        let mut context = DCtx::create();
+        // No window is larger than what it is a window on.
+        let log = u64::BITS - most.saturating_sub(1).leading_zeros();
+        let [common, largest] = WINDOW_LOGS;
+        context.set_parameter(DParameter::WindowLogMax(log.clamp(common, largest))).map_err(malformed)?;
+        let mut input = InBuffer::around(stored);
+        let mut unfinished = 0;
+        loop {
+            let mut filled = 0;
+            while filled < buffer.len() {
+                let read = input.pos();
+                let mut output = OutBuffer::around_pos(buffer, filled);
+                let hint = context.decompress_stream(&mut output, &mut input).map_err(malformed)?;
+                let written = output.pos();
+                if written == filled && input.pos() == read {
+                    break;
+                }
+                (filled, unfinished) = (written, hint);
+            }
+            if !take(&buffer[..filled]) {
+                return Ok(());
+            }
+            if filled < buffer.len() {
+                break;
+            }
+        }
+        if unfinished == 0 {
+            Ok(())
+        } else {
+            Err(ErrorKind::Codec { codec: "zstd", reason: "frame cut short" })
+        }
+    }
+
+    fn malformed(code: usize) -> ErrorKind {
+        ErrorKind::Codec { codec: "zstd", reason: zstd_safe::get_error_name(code) }
     }
 }
 
@@ -142,12 +226,52 @@ mod by_rust {
     /// A window that every decoder should support (RFC 8878, 3.1.1.1.2).
     const COMMON_WINDOW: u64 = 8 << 20;
 
-    pub(super) fn decode(mut stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
+    pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<Outcome, ErrorKind> {
         let mut written = 0;
+        let most = out.len() as u64;
+        let fits = frames(stored, most, |decoder| {
+            written += decoder.read(&mut out[written..]).map_err(|_| malformed("malformed frame"))?;
+            Ok(decoder.can_collect() == 0)
+        })?;
+        Ok(if fits { Outcome::Done(written) } else { Outcome::TooSmall })
+    }
+
+    pub(super) fn stream(
+        stored: &[u8],
+        most: u64,
+        buffer: &mut [u8],
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), ErrorKind> {
+        let mut filled = 0;
+        let goes_on = frames(stored, most, |decoder| {
+            loop {
+                filled += decoder.read(&mut buffer[filled..]).map_err(|_| malformed("malformed frame"))?;
+                if filled < buffer.len() {
+                    return Ok(true);
+                }
+                filled = 0;
+                if !take(buffer) {
+                    return Ok(false);
+                }
+            }
+        })?;
+        if goes_on {
+            take(&buffer[..filled]);
+        }
+        Ok(())
+    }
+
+    /// Decodes all frames block by block, as long as `take`, which reads what there is, says so; whether it did to the
+    /// end.
+    fn frames(
+        mut stored: &[u8],
+        most: u64,
+        mut take: impl FnMut(&mut FrameDecoder) -> Result<bool, ErrorKind>,
+    ) -> Result<bool, ErrorKind> {
         while !stored.is_empty() {
             // A new decoder for each frame: it allocates its window as output comes, a reused one at once.
             let mut decoder = FrameDecoder::new();
-            decoder.set_max_window_size(COMMON_WINDOW.max(out.len() as u64));
+            decoder.set_max_window_size(COMMON_WINDOW.max(most));
             match decoder.init(&mut stored) {
                 Ok(()) => {}
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -168,9 +292,8 @@ mod by_rust {
                 decoder
                     .decode_blocks(&mut stored, BlockDecodingStrategy::UptoBlocks(1))
                     .map_err(|_| malformed("malformed frame"))?;
-                written += decoder.read(&mut out[written..]).map_err(|_| malformed("malformed frame"))?;
-                if decoder.can_collect() > 0 {
-                    return Ok(Outcome::TooSmall);
+                if !take(&mut decoder)? {
+                    return Ok(false);
                 }
                 if decoder.is_finished() {
                     break;
@@ -182,7 +305,7 @@ mod by_rust {
                 return Err(malformed("checksum does not match"));
             }
         }
-        Ok(Outcome::Done(written))
+        Ok(true)
     }
 
     fn malformed(reason: &'static str) -> ErrorKind {
@@ -240,6 +363,46 @@ mod tests {
                 // Cut between two frames, it is valid, and short.
                 assert!(exactly(decoder, &stored[..cut], &mut out).is_err() || cut + 11 >= stored.len());
             }
+        }
+    }
+
+    fn streamers() -> Vec<Streamer> {
+        vec![
+            #[cfg(feature = "zstd-c")]
+            by_c::stream,
+            #[cfg(feature = "zstd")]
+            by_rust::stream,
+        ]
+    }
+
+    #[test]
+    fn parts_are_what_the_whole_is() {
+        let raw = |bytes: &[u8]| [header(0), block(0, bytes.len(), true, bytes)].concat();
+        let skippable = [&0x184d_2a57_u32.to_le_bytes()[..], &3u32.to_le_bytes(), b"any"].concat();
+        let stored = [&skippable[..], &rle_frame(10, 3), &raw(b"abc"), &skippable].concat();
+        let expected = 3 * (128 << 10) + 3;
+        for streamer in streamers() {
+            for part in [1 << 10, 100_000, expected, expected + 1] {
+                let mut parts = Vec::new();
+                in_parts(streamer, &stored, expected as u64, part, &mut |bytes| parts.push(bytes.to_vec()))
+                    .unwrap();
+                assert!(parts.iter().rev().skip(1).all(|found| found.len() == part));
+                let whole = parts.concat();
+                assert_eq!((whole.len(), &whole[expected - 4..]), (expected, &[7, b'a', b'b', b'c'][..]));
+            }
+            let fail = |stored: &[u8], expected: u64| {
+                in_parts(streamer, stored, expected, 1000, &mut |_| ()).unwrap_err()
+            };
+            let kind =
+                ErrorKind::Mismatch { what: "decoded bytes", expected: 400_000, found: expected as u64 };
+            assert_eq!(fail(&stored, 400_000), kind);
+            let mut seen = 0;
+            let long = in_parts(streamer, &stored, 5000, 1000, &mut |bytes| seen += bytes.len());
+            assert!(matches!(long, Err(ErrorKind::Codec { .. })) && seen == 5000, "{long:?} {seen}");
+            for cut in skippable.len() + 1..skippable.len() + 18 {
+                fail(&stored[..cut], 3 * (128 << 10));
+            }
+            assert!(in_parts(streamer, &[], 0, 10, &mut |_| ()).is_ok());
         }
     }
 

@@ -14,6 +14,9 @@ use crate::izs::raw::{Compression, INDEX_ENTRY_LEN};
 use crate::limits::{self, Limits};
 use crate::source::{Poll, Source};
 
+/// Bytes of the parts that a block is decoded in: whole elements, and no more than caches hold.
+const PART: usize = 256 << 10;
+
 /// A block of a stream and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -160,14 +163,43 @@ impl<'a> StreamReader<'a> {
                 out.copy_from_slice(stored);
                 Ok(())
             }
-            Method::Known(Compression::None) => {
-                let (expected, found) = (out.len() as u64, stored.len() as u64);
-                Err(fail(ErrorKind::Mismatch { what: "stored bytes", expected, found }))
-            }
-            Method::Other(name) => {
-                Err(fail(ErrorKind::Unsupported("compression")).detail(format!("{name:?}")))
-            }
+            Method::Known(Compression::None) => Err(self.wrong_length(block, stored.len(), out.len())),
+            Method::Other(name) => Err(self.unknown(block, name)),
         }
+    }
+
+    fn wrong_length(&self, block: &Block, found: usize, expected: usize) -> Error {
+        let (expected, found) = (expected as u64, found as u64);
+        let kind = ErrorKind::Mismatch { what: "stored bytes", expected, found };
+        self.block_error(block.number, kind).at(block.bytes.start)
+    }
+
+    fn unknown(&self, block: &Block, name: &str) -> Error {
+        let error = self.block_error(block.number, ErrorKind::Unsupported("compression"));
+        error.at(block.bytes.start).detail(format!("{name:?}"))
+    }
+
+    /// Decodes all of a block as [`decode`](Self::decode) does, and gives the bytes to `each` in parts of whole elements:
+    /// of a block that is stored as it is without a copy, of others in little more memory than their window. An error may
+    /// come after some parts.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_in_parts(
+        &self,
+        block: &Block,
+        stored: &[u8],
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let len = self.block_bytes(block.number)?;
+        match &self.descriptor.compress {
+            Method::Known(Compression::None) if stored.len() == len => stored.chunks(PART).for_each(each),
+            Method::Known(Compression::Zstd) => zstd::decode_in_parts(stored, len as u64, PART, each)
+                .map_err(|kind| self.block_error(block.number, kind).at(block.bytes.start))?,
+            Method::Known(Compression::None) => return Err(self.wrong_length(block, stored.len(), len)),
+            Method::Other(name) => return Err(self.unknown(block, name)),
+        }
+        Ok(())
     }
 
     /// Reads a range of elements as little-endian bytes. Decodes only the blocks that the range touches.

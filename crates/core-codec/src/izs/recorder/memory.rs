@@ -102,6 +102,8 @@ pub struct Memory<E, const STREAMS: usize, const LOG: usize, const STAGE: usize 
     pub(super) scratch: [u8; SCRATCH],
     pub(super) wire: Wire,
     pub(super) position: u64,
+    /// Which of its recordings this is, counted from 1: what belongs to another is told by it.
+    pub(super) recording: u16,
     pub(super) state: State,
 }
 
@@ -129,6 +131,7 @@ impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> Memory<E,
             scratch: [0; SCRATCH],
             wire: Wire::Free,
             position: 0,
+            recording: 0,
             state: State::Empty,
         }
     }
@@ -183,6 +186,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         self.log.clear();
         self.wire = Wire::Free;
         self.position = HEADER.len() as u64;
+        self.recording = self.recording.checked_add(1).unwrap_or(1);
         let (mut seen, mut stage) = (0, 0u64);
         let mut numbers = Ok(());
         schema.streams(&mut |def| match self.streams.get_mut(usize::from(def.id)) {

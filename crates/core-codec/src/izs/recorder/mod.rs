@@ -82,6 +82,13 @@ impl<'m, E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: u
         Ok(Self { memory, schema })
     }
 
+    /// The first bytes of the file as a piece that must be written: until then the recording counts as
+    /// [given up half-way](State::Poisoned). Who writes [`HEADER`](Recorder::HEADER) in another way needs no more.
+    pub fn header(&mut self) -> Header<'_> {
+        self.memory.state = State::Poisoned;
+        Header { state: &mut self.memory.state, is_out: false }
+    }
+
     /// Takes `elements` of `stream`, all or none, and returns the pieces of the file that are ready.
     ///
     /// # Errors
@@ -139,6 +146,25 @@ impl<E, const STREAMS: usize, const LOG: usize, const STAGE: usize, G> defmt::Fo
 /// What comes into other streams. One function, so that streams of all widths share the code that it is passed to.
 fn nothing(_: u8) -> u64 {
     0
+}
+
+/// The header as pieces, of which there is one.
+#[must_use = "the piece has to be written"]
+pub struct Header<'a> {
+    state: &'a mut State,
+    is_out: bool,
+}
+
+impl Header<'_> {
+    /// The next piece; see [`Pieces::next`].
+    #[allow(clippy::should_implement_trait, reason = "as `Pieces`")]
+    pub fn next(&mut self) -> Option<&'static [u8]> {
+        if core::mem::replace(&mut self.is_out, true) {
+            *self.state = State::Unfinished;
+            return None;
+        }
+        Some(&HEADER)
+    }
 }
 
 /// Pieces of the file that follow those before. A piece may be empty; it must be written before the next is
