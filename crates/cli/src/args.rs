@@ -90,6 +90,9 @@ pub(crate) enum Command {
         /// Compute the summaries of an .izs file again, too, and compare
         #[arg(long)]
         summaries: bool,
+        /// Check what is there of a TsFile that was cut off or never finished: its data alone, without the footer
+        #[arg(long)]
+        scan: bool,
         /// Print one JSON object a line
         #[arg(long)]
         json: bool,
@@ -126,13 +129,13 @@ pub(crate) struct Meaning {
 /// Which rows of a TsFile.
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct RowArgs {
-    /// Device of a TsFile: a path (root.plant.d1), or table/tag1/tag2; all of them by default
+    /// Device of a TsFile as `ls --json` names it: a path (root.plant.d1), or table/tag1/tag2; all of them by default
     #[arg(long)]
     pub(crate) device: Option<String>,
     /// Table of a TsFile that has several
     #[arg(long)]
     pub(crate) table: Option<String>,
-    /// Columns of a TsFile, with commas between them; all of them by default
+    /// Columns of a TsFile, tags among them, with commas between them; all of them by default
     #[arg(long, value_name = "A,B")]
     pub(crate) columns: Option<String>,
     /// Times from A up to, not including, B, in the unit of the file; either may be left out
@@ -192,7 +195,7 @@ impl Command {
             | Self::Ls { view, .. }
             | Self::Cat { view, .. }
             | Self::Digest { view, .. } => *view,
-            Self::Verify { .. } => View::default(),
+            Self::Verify { scan, .. } => View { scan: *scan, ..View::default() },
         }
     }
 }

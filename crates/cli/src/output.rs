@@ -227,11 +227,21 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Text as one field of a CSV line (RFC 4180).
 pub(crate) fn csv_field(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+    if text.contains(CSV_SPECIAL) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+const CSV_SPECIAL: [char; 4] = ['"', ',', '\n', '\r'];
+
+/// Writes the same, without a copy of the text.
+pub(crate) fn put_csv_field(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    if !text.contains(CSV_SPECIAL) {
+        return out.write_all(text.as_bytes());
     }
+    for (part, text) in text.split('"').enumerate() {
+        out.write_all(if part == 0 { b"\"" } else { b"\"\"" })?;
+        out.write_all(text.as_bytes())?;
+    }
+    out.write_all(b"\"")
 }
 
 #[cfg(test)]

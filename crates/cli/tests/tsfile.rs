@@ -113,6 +113,38 @@ fn what_a_scan_leaves_out_is_told() {
 }
 
 #[test]
+fn what_is_there_of_a_cut_file_is_verified() {
+    let path = testdata("tsfile/tree_multichunk.tsfile");
+    let info = lines(&tripoint(&["info", "--json"], &path).stdout).remove(0);
+    let data = info["data_bytes"].as_u64().unwrap() as usize;
+    let whole = cut(&path, data);
+    assert_eq!(tripoint(&["verify"], &whole).status.code(), Some(1));
+    let output = tripoint(&["verify", "--scan"], &whole);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    let output = tripoint(&["verify", "--scan"], &cut(&path, data - 1));
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("error: data section: ") && text.lines().count() == 1, "{text}");
+    // The smallest value in the statistics of a page.
+    let path = testdata("tsfile/tree_multipage.tsfile");
+    let bytes = fs::read(&path).unwrap();
+    let file = std_io::tsfile::TsFile::open(&path).unwrap();
+    let device = file.devices(None).next().unwrap().unwrap();
+    let series = file.find(&device.id, "s1").unwrap().unwrap();
+    let chunk = file.input().run(|source| file.reader().chunk(source, "s1", &series.chunks[0])).unwrap();
+    let page =
+        file.input().run(|source| chunk.pages().next(source, file.reader().limits())).unwrap().unwrap();
+    let cut = cut(&path, file.metadata().meta_offset as usize);
+    let mut bad = bytes[..file.metadata().meta_offset as usize].to_vec();
+    bad[page.payload.start as usize - 9] ^= 1;
+    assert_eq!(tripoint(&["verify", "--scan"], &cut).status.code(), Some(0));
+    fs::write(&cut, bad).unwrap();
+    let output = tripoint(&["verify", "--scan"], &cut);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("error: root.") && text.contains("page at byte"), "{text}");
+}
+
+#[test]
 fn a_column_that_cannot_be_read_is_left_out_alone() {
     let path = testdata("tsfile/tree_multichunk.tsfile");
     let file = std_io::tsfile::TsFile::open(&path).unwrap();
@@ -127,7 +159,7 @@ fn a_column_that_cannot_be_read_is_left_out_alone() {
 
     let output = tripoint(&["cat", "--device", "root.sg.d1"], &damaged);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("left out: ") && text.contains("of s1"), "{text}");
     // The text column is as it was.
     let column = |csv: &[u8]| -> Vec<String> {
@@ -136,7 +168,7 @@ fn a_column_that_cannot_be_read_is_left_out_alone() {
     };
     assert_eq!(column(&output.stdout), column(&tripoint(&["cat", "--device", "root.sg.d1"], &path).stdout));
     let output = tripoint(&["cat"], &damaged);
-    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(output.status.code(), Some(1));
     // Alone it is an error.
     let output = tripoint(&["cat", "root.sg.d1.s1"], &damaged);
     assert_eq!(output.status.code(), Some(1));
@@ -233,21 +265,110 @@ fn renamed(file: &str, from: &[u8], to: &[u8]) -> tempfile::TempPath {
 
 #[test]
 fn a_damaged_device_hides_no_other() {
-    // The index of the measurements of the second of four devices.
+    // The list of chunks of the times of the second device, without which neither of its columns can be read.
     let file = patched("table_basic", |bytes| bytes[576] ^= 0x7f);
-    for (args, lines) in [
-        (&["digest"][..], 7),
-        (&["ls", "--json"], 7),
-        (&["ls"], 3 + 4 + 6 + 1),
-        (&["info"], 11),
-        (&["info", "--json"], 1),
+    let whole = testdata("tsfile/table_basic.tsfile");
+    for (args, more, errors) in [
+        (&["digest"][..], 1, 3),
+        (&["ls", "--json"], 1, 1),
+        (&["ls"], 1, 1),
+        (&["info"], 1, 1),
+        (&["info", "--json"], 0, 1),
     ] {
         let output = tripoint(args, &file);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(text.lines().count(), lines, "{args:?}: {text}");
-        assert_eq!(text.matches("chunk metadata at").count(), 1, "{args:?}: {text}");
+        let lines = tripoint(args, &whole).stdout.split(|&byte| byte == b'\n').count() - 1;
+        assert_eq!(text.lines().count(), lines + more, "{args:?}: {text}");
+        assert_eq!(text.matches("chunk metadata at").count(), errors, "{args:?}: {text}");
     }
+    let output = tripoint(&["cat"], &file);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("left out: t1/north/d1: chunk metadata at byte 605"), "{text}");
+    let others: Vec<String> = stdout(&["cat"], "table_basic")
+        .lines()
+        .filter(|line| !line.contains(",north,d1,"))
+        .map(str::to_owned)
+        .collect();
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert!(others.len() > 8);
+    assert_eq!(found.lines().collect::<Vec<_>>(), others);
+}
+
+#[test]
+fn a_damaged_series_hides_no_other() {
+    let path = testdata("tsfile/tree_multichunk.tsfile");
+    let info = lines(&tripoint(&["info", "--json"], &path).stdout).remove(0);
+    let index = info["data_bytes"].as_u64().unwrap() as usize;
+    // The type in the record of root.sg.d1.s1, behind its name; and an offset in its list of chunks.
+    for (behind, flip) in [(3, 0x70), (64, 0x7f)] {
+        let file = patched("tree_multichunk", |bytes| {
+            let at = bytes[index..].windows(3).position(|window| window == b"\x04s1").unwrap();
+            bytes[index + at + behind] ^= flip;
+        });
+        for format in ["csv", "ndjson", "raw"] {
+            let args = ["cat", "root.sg.d1.s2", "--format", format];
+            let (output, expected) = (tripoint(&args, &file), tripoint(&args, &path));
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{text}");
+            assert_eq!(output.stdout, expected.stdout);
+        }
+        assert_eq!(tripoint(&["cat", "root.sg.d1.s1"], &file).status.code(), Some(1));
+        let output = tripoint(&["cat", "--device", "root.sg.d1"], &file);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("left out: ") && !text.contains("Error"), "{text}");
+        assert_eq!(output.stdout, tripoint(&["cat", "root.sg.d1.s2"], &path).stdout);
+    }
+}
+
+#[test]
+fn tags_are_columns_too() {
+    for (args, start) in [
+        (&["cat"][..], "time,region,dev,v,name\n0,north,d0,0,"),
+        (&["cat", "--columns", "v"], "time,region,dev,v\n0,north,d0,0\n"),
+        (&["cat", "--columns", "v,dev"], "time,v,dev\n0,0,d0\n"),
+        (&["cat", "--columns", "region"], "time,region\n0,north\n"),
+        (&["cat", "--device", "t1/north/d0", "--columns", "v"], "time,v\n0,0\n"),
+        (&["cat", "--device", "t1/north/d0", "--columns", "dev,v"], "time,dev,v\n0,d0,0\n"),
+    ] {
+        let text = stdout(args, "table_basic");
+        assert!(text.starts_with(start), "{args:?}: {text}");
+    }
+    let tags = stdout(&["cat", "--columns", "dev"], "table_basic");
+    assert_eq!(tags.lines().count(), stdout(&["cat"], "table_basic").lines().count());
+    let row = stdout(&["cat", "--columns", "dev,dev", "--format", "ndjson"], "table_basic");
+    assert!(row.starts_with("{\"time\":0,\"dev\":\"d0\"}\n"), "{row}");
+}
+
+#[test]
+fn devices_of_any_name_are_told_apart() {
+    // A tag that is the text of null, and one that holds what stands between tags.
+    let file = patched("table_basic", |bytes| {
+        for (from, to) in [(b"\x0asouth", b"\x08null\x00"), (b"\x0anorth", b"\x0ano/th")] {
+            let places: Vec<_> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
+            if to[0] == from[0] {
+                places.into_iter().for_each(|at| bytes[at..at + to.len()].copy_from_slice(to));
+            }
+        }
+    });
+    let names: Vec<String> = lines(&tripoint(&["ls", "--json"], &file).stdout)
+        .iter()
+        .map(|line| line["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(names.contains(&"t1/\"no/th\"/d0 v".to_owned()), "{names:?}");
+    for name in &names {
+        let output = tripoint(&["cat", name], &file);
+        assert!(output.status.code() == Some(0) || output.stderr.ends_with(b"\n"), "{name}");
+        let device = name.rsplit_once(' ').unwrap().0;
+        let text = String::from_utf8(tripoint(&["cat", "--device", device], &file).stderr).unwrap();
+        assert!(!text.contains("no such device"), "{text}");
+    }
+    let null = lines(&tripoint(&["ls", "--json"], &testdata("tsfile/table_null_tags.tsfile")).stdout);
+    assert!(null.iter().any(|line| line["name"].as_str().unwrap().contains("/null")), "{null:?}");
+    let output = tripoint(&["cat", "--device", "t1/\"a"], &file);
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

@@ -228,6 +228,66 @@ fn a_series_that_the_filter_rules_out_is_not_looked_for() {
 }
 
 #[test]
+fn an_empty_filter_rules_nothing_out() {
+    let rows = || Rows { times: vec![1], columns: vec![cells("s", &[Some(7)])] };
+    // No bytes and no properties; the same with an absent filter as `int32` 0, as some Java writes it.
+    for end in [&[0, 0][..], &[0, 0, 0, 0, 0]] {
+        let footer = Footer { end: Some(end.to_vec()), ..Footer::default() };
+        let bytes = file(&[device(&DEVICE, false, vec![rows()])], &footer);
+        let opened = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+        let entry = devices(&opened, &bytes[..]).remove(0);
+        assert_eq!(complete(opened.may_hold(&bytes[..], &entry.id, "s")), Ok(true), "{end:?}");
+        assert!(complete(opened.find(&bytes[..], &entry.id, "s")).unwrap().is_some(), "{end:?}");
+        assert_eq!(ints(rows_of(&bytes, Some(&["s"]), TimeRange::ALL)), [(1, vec![Some(7)])]);
+    }
+}
+
+#[test]
+fn a_damaged_record_hides_no_other() {
+    let (_, bytes) = testdata().find(|(name, _)| name == "tree_alltypes_plain").unwrap();
+    let opened = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+    let entry = devices(&opened, &bytes[..]).remove(0);
+    let all = complete(opened.all_series(&bytes[..], &entry)).unwrap();
+    assert!(all.len() > 5);
+    let index = opened.metadata.meta_offset as usize + 1;
+    for bad in &all {
+        // Role, name, type, bytes of the list.
+        let name = [&[2 * bad.name.len() as u8], bad.name.as_bytes()].concat();
+        let at = index + bytes[index..].windows(name.len()).position(|window| window == name).unwrap();
+        for (what, at, flip) in [
+            ("name", at, 0x20),
+            ("type", at + name.len(), 0x70),
+            ("bytes of the list", at + name.len() + 1, 0x01),
+            ("bytes of the list", at + name.len() + 1, 0x80),
+        ] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= flip;
+            let find = |name: &str| complete(opened.series(&damaged[..], &entry, name));
+            for other in all.iter().filter(|other| other.name != bad.name) {
+                assert_eq!(find(&other.name).as_ref(), Ok(&Some(other.clone())), "{what} of {}", bad.name);
+            }
+            assert!(find(&bad.name).is_err(), "{what} of {}", bad.name);
+            let plan = complete(Plan::new(&opened, &damaged[..], &entry, None, TimeRange::ALL)).unwrap();
+            assert_eq!(
+                (plan.fields.len(), plan.left_out.len()),
+                (all.len() - 1, 1),
+                "{what} of {}",
+                bad.name
+            );
+            let names: Vec<&str> = all.iter().map(|series| &*series.name).collect();
+            let plan =
+                complete(Plan::new(&opened, &damaged[..], &entry, Some(&names), TimeRange::ALL)).unwrap();
+            assert_eq!(
+                (plan.fields.len(), plan.left_out.len()),
+                (all.len() - 1, 1),
+                "{what} of {}",
+                bad.name
+            );
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_with_one_column_does_not_hide_the_others() {
     for aligned in [true, false] {
         let chunk = |start: i64| {

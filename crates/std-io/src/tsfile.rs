@@ -227,7 +227,7 @@ pub fn matching(pattern: &str) -> Result<Test, regex::Error> {
     Ok(Test::Matches(Arc::new(move |tag| regex.is_match(tag))))
 }
 
-/// Devices of a file.
+/// Devices of a file. What is wrong with some of them hides no other: it goes on after an error.
 pub struct Devices<'a> {
     file: &'a TsFile,
     cursor: DeviceCursor,
@@ -242,12 +242,12 @@ impl Iterator for Devices<'_> {
             return None;
         }
         let next = self.file.input.run(|source| self.cursor.next(source));
-        self.failed = next.is_err();
+        self.failed = matches!(next, Err(Error::Io(_)));
         next.transpose()
     }
 }
 
-/// Series of a device.
+/// Series of a device. What is wrong with some of them hides no other: it goes on after an error.
 pub struct SeriesIter<'a> {
     file: &'a TsFile,
     cursor: SeriesCursor,
@@ -263,7 +263,7 @@ impl Iterator for SeriesIter<'_> {
         }
         let reader = &self.file.reader;
         let next = self.file.input.run(|source| self.cursor.next(source, &reader.metadata, reader.limits()));
-        self.failed = next.is_err();
+        self.failed = matches!(next, Err(Error::Io(_)));
         next.transpose()
     }
 }
@@ -284,7 +284,7 @@ impl RowReader<'_> {
         self.rows.fields()
     }
 
-    /// Why columns that were not named are left out, and so far values of one among several columns.
+    /// Why columns are left out, as [`Plan::left_out`] says, and so far values of one among several columns.
     #[must_use]
     pub fn left_out(&self) -> &[core_codec::Error] {
         &self.left_out

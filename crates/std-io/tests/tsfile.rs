@@ -2,17 +2,22 @@
 
 #![allow(missing_docs)]
 
+#[path = "../../core-codec/tests/tsfile_support/mod.rs"]
+mod tsfile_support;
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use core_codec::Limits;
-use core_codec::tsfile::Series;
 use core_codec::tsfile::query::TagFilter;
 use core_codec::tsfile::scan::{Entry, Scanner};
-use std_io::tsfile::{Ask, Batch, RowReader, TimeRange, TsFile, matching};
+use core_codec::tsfile::{DataType, Series};
+use std_io::tsfile::{Ask, Batch, RowReader, ScanBatch, TimeRange, TsFile, matching};
 use std_io::{Access, Input};
+use tsfile_support::{RawChunk, RawPage, raw_file, zero_chunk, zeros};
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tsfile");
@@ -230,6 +235,73 @@ fn verify_notices_changed_values_and_statistics() {
         bad[at] ^= flip;
         assert_ne!(findings(&bad), Some(0), "{what}");
     }
+}
+
+// Found by reading: what stood behind such a page was held against the statistics of another.
+#[test]
+fn pages_without_rows_are_verified_as_such() {
+    let empty = RawPage { uncompressed: 0, rows: 0, times: 0..0, payload: Vec::new() };
+    let pages = vec![zeros(0..10, 1), empty.clone(), zeros(20..23, 1), zeros(30..35, 1)];
+    let plain = zero_chunk("s", pages);
+    let bytes = raw_file(&[Some("root.sg"), Some("d")], std::slice::from_ref(&plain));
+    assert_eq!(findings(&bytes), Some(0));
+    // A wrong count in the statistics of the last page.
+    let at = bytes.windows(9).rposition(|window| window == [&[5][..], &30i64.to_be_bytes()].concat());
+    let mut bad = bytes.clone();
+    bad[at.unwrap()] = 4;
+    assert_ne!(findings(&bad), Some(0));
+
+    let aligned = |times: &[Range<i64>], values: &[usize]| {
+        let time = |times: &Range<i64>| match zeros(times.clone(), 1) {
+            page if times.is_empty() => RawPage { uncompressed: 0, rows: 0, ..page },
+            page => RawPage { uncompressed: 24, payload: page.payload[1..25].to_vec(), ..page },
+        };
+        let value = |(times, &rows): (&Range<i64>, &usize)| {
+            let all = (times.end - times.start) as i32;
+            let page = zeros(0..rows.max(1) as i64, 1);
+            let bitmap = [(0xff00u16 >> rows) as u8];
+            let payload = [&all.to_be_bytes()[..], &bitmap, &page.payload[25..]].concat();
+            let times = times.start..times.start + rows as i64;
+            let uncompressed = if rows == 0 { 0 } else { payload.len() };
+            RawPage { uncompressed, rows: rows as u32, times, payload }
+        };
+        let of = |marker, name: &str, dtype, pages| RawChunk { marker, dtype, ..zero_chunk(name, pages) };
+        let times_of = of(0x81, "", DataType::Vector, times.iter().map(time).collect());
+        let values = times.iter().zip(values).map(value).collect();
+        raw_file(&[Some("root.sg"), Some("d")], &[times_of, of(0x41, "s", DataType::Int64, values)])
+    };
+    // All null in the middle, and a page without times.
+    let bytes = aligned(&[0..4, 10..13, 20..25, 30..32], &[4, 0, 2, 1]);
+    assert_eq!(findings(&bytes), Some(0));
+    let bytes = aligned(&[0..4, 9..9, 10..13, 20..25], &[4, 0, 3, 1]);
+    assert_eq!(findings(&bytes), Some(0));
+}
+
+#[test]
+fn one_damaged_device_ends_no_scan() {
+    let bytes = fs::read(testdata("table_basic")).unwrap();
+    let scanned = |bytes: &[u8]| {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        fs::write(&path, bytes).unwrap();
+        let file = TsFile::open(&path).unwrap();
+        let mut scan = file.scan(None, None, TimeRange::ALL, |_| true);
+        let (mut batch, mut rows, mut failed) = (ScanBatch::default(), Vec::new(), Vec::new());
+        loop {
+            match scan.read(&mut batch) {
+                Ok(true) => put(&mut rows, &batch.batch),
+                Ok(false) => return (rows, failed),
+                Err(_) => failed.push(scan.failed().map(ToString::to_string)),
+            }
+        }
+    };
+    let (all, failed) = scanned(&bytes);
+    assert_eq!((all.len(), failed.len()), (12, 0));
+    // The list of chunks of the times of the second device.
+    let mut bad = bytes.clone();
+    bad[576] ^= 0x7f;
+    let (rows, failed) = scanned(&bad);
+    assert_eq!(failed, [Some("t1/north/d1").map(|name| format!("/{name}"))]);
+    assert_eq!(rows, [&all[..3], &all[6..]].concat());
 }
 
 #[test]

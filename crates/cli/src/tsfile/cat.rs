@@ -1,18 +1,18 @@
 //! Rows of devices.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
-use anyhow::ensure;
-use core_codec::tsfile::{DataType, DeviceId, TableSchema};
-use serde_json::Value as Json;
-use std_io::tsfile::{Batch, Field, TsFile};
+use anyhow::bail;
+use core_codec::ErrorKind;
+use core_codec::tsfile::{Column, DataType, DeviceId, TableSchema, Value, Values};
+use std_io::tsfile::{Batch, Field, ScanBatch, TsFile};
 
-use super::items::device_name;
 use super::select::{Selection, selection};
 use super::values;
 use crate::args::{CatFormat, Span};
 use crate::document::{CatRequest, Outcome, expect_usage};
-use crate::output::{self, Row};
+use crate::output;
 
 pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let slice = request.slice.is_some();
@@ -28,24 +28,27 @@ pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) ->
     each(file, &selection, |device, fields, batch| printer.rows(out, device, fields, batch))
 }
 
-/// Tells what is left out.
-fn outcome<T: std::fmt::Display>(left_out: impl Iterator<Item = T>) -> Outcome {
+/// Tells what is left out: damage is a failure, what nothing here can read is not.
+fn outcome<'a>(left_out: impl IntoIterator<Item = &'a core_codec::Error>) -> Outcome {
     let mut outcome = Outcome::Done;
     for reason in left_out {
         output::complain(&format!("left out: {reason}"));
-        outcome = Outcome::LeftOut;
+        match (reason.kind(), outcome) {
+            (ErrorKind::Unsupported(_), Outcome::Done) => outcome = Outcome::LeftOut,
+            (ErrorKind::Unsupported(_), _) => {}
+            _ => outcome = Outcome::Failed,
+        }
     }
     outcome
 }
 
-/// Calls `print` with all batches.
+/// Calls `print` with all batches. Of several devices, one that cannot be read hides no other.
 fn each(
     file: &TsFile,
     selection: &Selection,
     mut print: impl FnMut(&DeviceId, &[Field], &Batch) -> anyhow::Result<()>,
 ) -> anyhow::Result<Outcome> {
-    let columns: Option<Vec<&str>> =
-        selection.columns.as_ref().map(|names| names.iter().map(String::as_str).collect());
+    let columns = selection.fields();
     if let Some(device) = &selection.device {
         if !selection.filter.accepts(&device.id) {
             return Ok(Outcome::Done);
@@ -56,41 +59,54 @@ fn each(
         while rows.next(&mut batch)? {
             print(&device.id, &fields, &batch)?;
         }
-        return Ok(outcome(rows.left_out().iter()));
+        return Ok(outcome(rows.left_out()));
     }
     let table = selection.table.as_ref().map(|table| &*table.name);
     let filter = selection.filter.clone();
     let mut scan = file.scan(table, columns.as_deref(), selection.range, move |id| filter.accepts(id));
-    for batch in scan.by_ref() {
-        let batch = batch?;
-        print(&batch.device, &batch.fields, &batch.batch)?;
+    let (mut batch, mut failed) = (ScanBatch::default(), false);
+    loop {
+        match scan.read(&mut batch) {
+            Ok(true) => print(&batch.device, &batch.fields, &batch.batch)?,
+            Ok(false) => break,
+            Err(error) => {
+                failed = true;
+                let device = scan.failed().map(|id| file.metadata().device_name(id) + ": ");
+                output::complain(&format!("left out: {}{error}", device.unwrap_or_default()));
+            }
+        }
     }
-    Ok(outcome(scan.left_out()))
+    let outcome = outcome(scan.left_out());
+    Ok(if failed { Outcome::Failed } else { outcome })
 }
 
 /// The bytes that `digest` hashes, of one series.
 fn raw(file: &TsFile, selection: &Selection, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let one_series =
-        selection.device.is_some() && selection.columns.as_ref().is_some_and(|names| names.len() == 1);
+    let one_series = selection.device.is_some() && selection.fields().is_some_and(|names| names.len() == 1);
     expect_usage(one_series, "raw is for one series: name an item")?;
-    let mut bytes = Vec::new();
     each(file, selection, |_, _, batch| {
-        bytes.clear();
         for column in &batch.columns {
-            (0..batch.rows()).filter_map(|row| column.get(row)).for_each(|v| values::put_raw(&mut bytes, v));
+            let mut values = (0..batch.rows()).filter_map(|row| column.get(row));
+            values.try_for_each(|value| values::put_raw(out, value))?;
         }
-        Ok(out.write_all(&bytes)?)
+        Ok(())
     })
 }
 
-/// What stands before the values of a row.
-enum Lead {
-    /// One device was asked for.
-    Nothing,
-    /// The path of the device, in a column of this name.
-    Device(String),
-    /// The tags of the table, by name.
-    Tags(Vec<String>),
+/// A column that is printed.
+struct Shown {
+    name: String,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    /// The name of the device.
+    Device,
+    /// A tag of the table, by its number.
+    Tag(usize),
+    /// Values of this type.
+    Field(DataType),
 }
 
 struct Printer<'a> {
@@ -98,49 +114,32 @@ struct Printer<'a> {
     format: CatFormat,
     /// What the column of times is called.
     time: String,
-    lead: Lead,
-    /// Names of the columns that are printed.
-    columns: Vec<Field>,
+    columns: Vec<Shown>,
 }
 
 impl<'a> Printer<'a> {
     fn new(file: &'a TsFile, selection: &Selection, format: CatFormat) -> anyhow::Result<Self> {
         let rows = matches!(format, CatFormat::Csv | CatFormat::Ndjson);
         expect_usage(rows, "TsFiles are printed as csv, ndjson or raw")?;
-        let mut columns = present(file, selection)?;
-        if let Some(names) = &selection.columns {
-            let known = |name: &String| columns.iter().find(|field| *field.name == **name).cloned();
-            let found: Vec<Option<Field>> = names.iter().map(known).collect();
-            for (name, field) in names.iter().zip(&found) {
-                ensure!(field.is_some(), "no such column: {name}");
-            }
-            columns = found.into_iter().flatten().collect();
+        let mut columns = columns(file, selection)?;
+        if format == CatFormat::Ndjson {
+            let mut names = BTreeSet::new();
+            columns.retain(|column| names.insert(column.name.clone()));
         }
-        let mut names: Vec<String> = columns.iter().map(|field| field.name.to_string()).collect();
-        let lead = match (&selection.device, &selection.table) {
-            (Some(_), _) => Lead::Nothing,
-            (None, Some(table)) => Lead::Tags(table.tags().map(|tag| tag.name.to_string()).collect()),
-            (None, None) => Lead::Device(output::free_name("device", &names)),
-        };
-        if let Lead::Tags(tags) = &lead {
-            names.extend_from_slice(tags);
-        }
-        let time = output::free_name("time", &names);
-        Ok(Self { file, format, time, lead, columns })
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        Ok(Self { file, format, time: output::free_name("time", &names), columns })
     }
 
     fn head(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         if self.format != CatFormat::Csv {
             return Ok(());
         }
-        let mut names = vec![self.time.clone()];
-        match &self.lead {
-            Lead::Nothing => {}
-            Lead::Device(name) => names.push(name.clone()),
-            Lead::Tags(tags) => names.extend(tags.iter().map(|tag| output::csv_field(tag))),
+        write!(out, "{}", self.time)?;
+        for column in &self.columns {
+            out.write_all(b",")?;
+            output::put_csv_field(out, &column.name)?;
         }
-        names.extend(self.columns.iter().map(|field| output::csv_field(&field.name)));
-        Ok(writeln!(out, "{}", names.join(","))?)
+        Ok(writeln!(out)?)
     }
 
     fn rows(
@@ -150,71 +149,134 @@ impl<'a> Printer<'a> {
         fields: &[Field],
         batch: &Batch,
     ) -> anyhow::Result<()> {
-        let place = |column: &Field| fields.iter().position(|field| field.name == column.name);
-        let places: Vec<Option<usize>> = self.columns.iter().map(place).collect();
-        let value = |row: usize, place: Option<usize>| batch.columns.get(place?)?.get(row);
-        let lead = self.leading(device);
+        let path = self.file.metadata().device_name(device);
+        let sources: Vec<Source<'_>> = self
+            .columns
+            .iter()
+            .map(|column| match column.what {
+                What::Device => Source::Constant(Some(&path)),
+                What::Tag(number) => Source::Constant(device.tag(number)),
+                What::Field(dtype) => {
+                    let place = fields.iter().position(|field| *field.name == *column.name);
+                    Source::Values(dtype, place.and_then(|place| batch.columns.get(place)))
+                }
+            })
+            .collect();
         for (row, time) in batch.times.iter().enumerate() {
-            let columns = self.columns.iter().zip(&places);
-            match self.format {
-                CatFormat::Ndjson => {
-                    let mut line: Row = output::row([(&*self.time, (*time).into())]);
-                    line.extend(lead.iter().map(|(name, text)| (name.clone(), Json::from(text.clone()))));
-                    line.extend(columns.map(|(field, &at)| {
-                        (field.name.to_string(), values::json(field.dtype, value(row, at)))
-                    }));
-                    output::json_line(out, &line)?;
+            let cells = self.columns.iter().zip(&sources).map(|(column, source)| (column, source.cell(row)));
+            if self.format == CatFormat::Ndjson {
+                out.write_all(b"{")?;
+                serde_json::to_writer(&mut *out, &self.time)?;
+                write!(out, ":{time}")?;
+                for (column, (dtype, value)) in cells {
+                    out.write_all(b",")?;
+                    serde_json::to_writer(&mut *out, &column.name)?;
+                    out.write_all(b":")?;
+                    values::put_json(out, dtype, value)?;
                 }
-                _ => {
-                    write!(out, "{time}")?;
-                    for (_, text) in &lead {
-                        let bytes =
-                            text.as_ref().map(|text| core_codec::tsfile::Value::Binary(text.as_bytes()));
-                        write!(out, ",{}", values::csv(DataType::String, bytes))?;
-                    }
-                    for (field, &at) in columns {
-                        write!(out, ",{}", values::csv(field.dtype, value(row, at)))?;
-                    }
-                    writeln!(out)?;
+                out.write_all(b"}\n")?;
+            } else {
+                write!(out, "{time}")?;
+                for (_, (dtype, value)) in cells {
+                    out.write_all(b",")?;
+                    values::put_csv(out, dtype, value)?;
                 }
+                out.write_all(b"\n")?;
             }
         }
         Ok(())
     }
+}
 
-    fn leading(&self, device: &DeviceId) -> Vec<(String, Option<String>)> {
-        match &self.lead {
-            Lead::Nothing => Vec::new(),
-            Lead::Device(name) => vec![(name.clone(), Some(device_name(self.file, device)))],
-            Lead::Tags(tags) => tags
-                .iter()
-                .enumerate()
-                .map(|(at, name)| (name.clone(), device.tag(at).map(str::to_owned)))
-                .collect(),
+/// Where the cells of a column come from.
+enum Source<'a> {
+    /// The same text in all rows.
+    Constant(Option<&'a str>),
+    /// The values of a batch, if it has such a column.
+    Values(DataType, Option<&'a Column>),
+}
+
+impl Source<'_> {
+    fn cell(&self, row: usize) -> (DataType, Option<Value<'_>>) {
+        match self {
+            Self::Constant(text) => (DataType::String, text.map(|text| Value::Binary(text.as_bytes()))),
+            Self::Values(dtype, column) => (*dtype, column.and_then(|column| column.get(row))),
         }
     }
 }
 
-/// The columns that the devices have, in the order in which they appear.
-fn present(file: &TsFile, selection: &Selection) -> anyhow::Result<Vec<Field>> {
+/// What is printed: the columns that are named, or all. Unless tags are among them, or one device was asked for,
+/// what tells the devices apart comes first: in a table file all tags, else the path.
+fn columns(file: &TsFile, selection: &Selection) -> anyhow::Result<Vec<Shown>> {
+    let (fields, damage) = present(file, selection);
+    let shown = |name: &str, what| Shown { name: name.to_owned(), what };
+    let (named, has_tag) = match &selection.columns {
+        None => {
+            let all = fields.iter().map(|field| shown(&field.name, What::Field(field.dtype)));
+            (all.collect::<Vec<_>>(), false)
+        }
+        Some(names) => {
+            let mut all = Vec::with_capacity(names.len());
+            for name in names {
+                let tag = selection.tag(name).map(What::Tag);
+                let field = fields.iter().find(|field| *field.name == **name);
+                match tag.or(field.map(|field| What::Field(field.dtype))) {
+                    Some(what) => all.push(shown(name, what)),
+                    // It may be what cannot be read.
+                    None => match damage {
+                        Some(error) => return Err(error.into()),
+                        None => bail!("no such column: {name}"),
+                    },
+                }
+            }
+            let has_tag = names.iter().any(|name| selection.tag(name).is_some());
+            (all, has_tag)
+        }
+    };
+    let mut all = match (&selection.device, &selection.table) {
+        _ if has_tag => Vec::new(),
+        (Some(_), _) => Vec::new(),
+        (None, Some(table)) => {
+            table.tags().enumerate().map(|(number, tag)| shown(&tag.name, What::Tag(number))).collect()
+        }
+        (None, None) => {
+            let names: Vec<String> = named.iter().map(|column| column.name.clone()).collect();
+            vec![shown(&output::free_name("device", &names), What::Device)]
+        }
+    };
+    all.extend(named);
+    Ok(all)
+}
+
+/// The fields that the devices have, in the order in which they appear, and what of the index cannot be read, which
+/// whoever reads the devices is told.
+fn present(file: &TsFile, selection: &Selection) -> (Vec<Field>, Option<std_io::Error>) {
     if let (Some(table), None) = (&selection.table, &selection.device) {
-        return Ok(of_table(table));
+        return (of_table(table), None);
     }
-    let mut all: Vec<Field> = Vec::new();
+    let (mut all, mut damage) = (Vec::<Field>::new(), None);
     let devices: Box<dyn Iterator<Item = _>> = match &selection.device {
         Some(device) => Box::new(std::iter::once(Ok(device.clone()))),
         None => Box::new(file.devices(None)),
     };
-    for device in devices {
-        for series in file.series(&device?) {
-            let series = series?;
-            let readable = core_codec::tsfile::Values::new(series.dtype).is_some();
-            if !series.is_time() && readable && !all.iter().any(|field| field.name == series.name) {
-                all.push(Field { name: series.name, dtype: series.dtype });
+    let series = devices.flat_map(|device| -> Box<dyn Iterator<Item = _>> {
+        match device {
+            Ok(device) => Box::new(file.series(&device)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    });
+    for series in series {
+        match series {
+            Ok(series) => {
+                let readable = Values::new(series.dtype).is_some();
+                if !series.is_time() && readable && !all.iter().any(|field| field.name == series.name) {
+                    all.push(Field { name: series.name, dtype: series.dtype });
+                }
             }
+            Err(error) => damage = damage.or(Some(error)),
         }
     }
-    Ok(all)
+    (all, damage)
 }
 
 fn of_table(table: &TableSchema) -> Vec<Field> {

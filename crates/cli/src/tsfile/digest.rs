@@ -1,5 +1,7 @@
 //! A hash of each series.
 
+use std::io::{self, BufWriter, IntoInnerError, Write};
+
 use core_codec::tsfile::{DeviceEntry, Value};
 use sha2::{Digest, Sha256};
 use std_io::tsfile::{Batch, TimeRange, TsFile};
@@ -15,7 +17,14 @@ pub(super) fn emit(
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     for device in file.devices(None) {
-        let device = device?;
+        let device = match device {
+            Ok(device) => device,
+            Err(error) => {
+                outcome = Outcome::Failed;
+                emit(row([("format", "tsfile".into()), ("error", error.to_string().into())]))?;
+                continue;
+            }
+        };
         let (all, broken) = describe(file, &device, Look::First);
         for Described { series, chunk, .. } in all {
             let mut line = row([
@@ -41,7 +50,7 @@ pub(super) fn emit(
             }
             emit(line)?;
         }
-        if let Some(error) = broken {
+        for error in broken {
             outcome = Outcome::Failed;
             emit(row([
                 ("format", "tsfile".into()),
@@ -53,28 +62,40 @@ pub(super) fn emit(
     Ok(outcome)
 }
 
+/// A hash of what is written to it.
+struct Hash(Sha256);
+
+impl Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Number of values, and hashes of their times and of the values.
 fn hashes(
     file: &TsFile,
     device: &DeviceEntry,
     measurement: &str,
 ) -> Result<(u64, String, String), std_io::Error> {
-    let (mut count, mut times, mut hash) = (0, Sha256::new(), Sha256::new());
+    let (mut count, mut times, mut hash) = (0, Sha256::new(), BufWriter::new(Hash(Sha256::new())));
     let mut rows = file.rows(device, Some(&[measurement]), TimeRange::ALL)?;
     let mut batch = Batch::default();
-    let mut bytes = Vec::new();
     while rows.next(&mut batch)? {
         let Some(column) = batch.columns.first() else { continue };
-        bytes.clear();
         for (row, time) in batch.times.iter().enumerate() {
             let value: Option<Value<'_>> = column.get(row);
             if let Some(value) = value {
                 count += 1;
                 times.update(time.to_le_bytes());
-                values::put_raw(&mut bytes, value);
+                values::put_raw(&mut hash, value)?;
             }
         }
-        hash.update(&bytes);
     }
-    Ok((count, hex(&times.finalize()), hex(&hash.finalize())))
+    let hash = hash.into_inner().map_err(IntoInnerError::into_error)?;
+    Ok((count, hex(&times.finalize()), hex(&hash.0.finalize())))
 }

@@ -7,7 +7,7 @@ use core_codec::tsfile::TableSchema;
 use serde_json::Value as Json;
 use std_io::tsfile::TsFile;
 
-use super::items::{Described, Look, describe, device_name};
+use super::items::{Described, Look, describe};
 use crate::document::Outcome;
 use crate::human;
 use crate::output::{self, Row, Widths, row};
@@ -33,9 +33,16 @@ struct Summary {
 }
 
 fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
+    let metadata = file.metadata();
     let mut summary = Summary { devices: 0, groups: BTreeMap::new(), error: None };
     for device in file.devices(None) {
-        let device = device?;
+        let device = match device {
+            Ok(device) => device,
+            Err(error) => {
+                summary.error.get_or_insert_with(|| error.to_string());
+                continue;
+            }
+        };
         summary.devices += 1;
         let (all, broken) = describe(file, &device, Look::All);
         for Described { series, chunk, stored, error } in all {
@@ -58,8 +65,8 @@ fn summarize(file: &TsFile) -> anyhow::Result<Summary> {
                 group.range = Some((start.min(statistics.start), end.max(statistics.end)));
             }
         }
-        if let Some(error) = broken {
-            summary.error.get_or_insert_with(|| format!("{}: {error}", device_name(file, &device.id)));
+        if let Some(error) = broken.first() {
+            summary.error.get_or_insert_with(|| format!("{}: {error}", metadata.device_name(&device.id)));
         }
     }
     Ok(summary)
@@ -174,9 +181,48 @@ pub(super) fn print(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcom
         return Ok(outcome);
     }
     writeln!(out)?;
+    let shown = || {
+        columns(&summary).map(|mut row| {
+            row.retain(|name, value| name != "stored" || !value.is_null());
+            row
+        })
+    };
     let mut widths = Widths::default();
-    columns(&summary).for_each(|row| widths.measure(&row));
+    shown().for_each(|row| widths.measure(&row));
     widths.print_names(out)?;
-    columns(&summary).try_for_each(|row| widths.print(out, &row))?;
+    shown().try_for_each(|row| widths.print(out, &row))?;
+    if !file.input().is_map() {
+        writeln!(out, "\nstored bytes are not counted of a distant file: each chunk would take a request")?;
+    }
     Ok(columns(&summary).fold(outcome, |outcome, row| outcome.and(&row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::path::Path;
+
+    use core_codec::Limits;
+    use std_io::{FileRanges, Input};
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_counted_of_a_distant_file_is_said() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tsfile/tree_multichunk.tsfile");
+        let shown = |file: &TsFile| {
+            let mut out = Vec::new();
+            print(file, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let near = shown(&TsFile::open(&path).unwrap());
+        assert!(near.contains("  stored\n") && !near.contains("not counted"), "{near}");
+        let distant = Input::fetching(FileRanges::new(File::open(&path).unwrap()).unwrap());
+        let distant = shown(&TsFile::from_input(distant, &Limits::default()).unwrap());
+        assert!(
+            !distant.contains("  stored\n") && distant.contains("stored bytes are not counted"),
+            "{distant}"
+        );
+        assert!(distant.contains("chunks\n"), "{distant}");
+    }
 }

@@ -30,21 +30,21 @@ pub(super) enum Look {
     All,
 }
 
-/// The measurements of a device: those that the index tells before it cannot be read, and why it cannot.
+/// The measurements of a device, and why some cannot be read.
 pub(super) fn describe(
     file: &TsFile,
     device: &DeviceEntry,
     look: Look,
-) -> (Vec<Described>, Option<std_io::Error>) {
-    let mut all = Vec::new();
+) -> (Vec<Described>, Vec<std_io::Error>) {
+    let (mut all, mut broken) = (Vec::new(), Vec::new());
     for series in file.series(device) {
         match series {
             Ok(series) if series.is_time() => {}
             Ok(series) => all.push(described(file, series, look)),
-            Err(error) => return (all, Some(error)),
+            Err(error) => broken.push(error),
         }
     }
-    (all, None)
+    (all, broken)
 }
 
 fn described(file: &TsFile, series: Series, look: Look) -> Described {
@@ -70,26 +70,21 @@ pub(super) fn segments(device: &DeviceId) -> serde_json::Value {
     device.segments().iter().map(|segment| segment.as_deref()).collect()
 }
 
-/// The name of a device: a path in a tree file, segments between slashes in a table file.
-pub(super) fn device_name(file: &TsFile, device: &DeviceId) -> String {
-    if file.metadata().is_table_model() { device.slashed() } else { device.path() }
-}
-
-/// The name of a series, as `cat` takes it.
-fn item_name(file: &TsFile, device: &DeviceId, measurement: &str) -> String {
-    let separator = if file.metadata().is_table_model() { ' ' } else { '.' };
-    format!("{}{separator}{measurement}", device_name(file, device))
-}
-
 pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
     for device in file.devices(None) {
-        let device = device?;
+        let device = match device {
+            Ok(device) => device,
+            Err(error) => {
+                emit(row([("error", error.to_string().into())]))?;
+                continue;
+            }
+        };
         let (all, broken) = describe(file, &device, Look::All);
         for Described { series, chunk, stored, error } in all {
             let statistics = &series.statistics;
             let some = |time: i64| if statistics.count == 0 { None } else { Some(time) };
             let mut line = row([
-                ("name", item_name(file, &device.id, &series.name).into()),
+                ("name", file.metadata().series_name(&device.id, &series.name).into()),
                 ("device", segments(&device.id)),
                 ("measurement", (&*series.name).into()),
                 ("dtype", series.dtype.name().into()),
@@ -106,9 +101,9 @@ pub(super) fn emit(file: &TsFile, emit: &mut dyn FnMut(Row) -> anyhow::Result<()
             }
             emit(line)?;
         }
-        if let Some(error) = broken {
+        for error in broken {
             emit(row([
-                ("name", device_name(file, &device.id).into()),
+                ("name", file.metadata().device_name(&device.id).into()),
                 ("device", segments(&device.id)),
                 ("error", error.to_string().into()),
             ]))?;
@@ -122,7 +117,14 @@ pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome
     let mut outcome = Outcome::Done;
     let mut open: Vec<String> = Vec::new();
     for device in file.devices(None) {
-        let device = device?;
+        let device = match device {
+            Ok(device) => device,
+            Err(error) => {
+                outcome = Outcome::Failed;
+                writeln!(out, "{}", output::printable(&error.to_string()))?;
+                continue;
+            }
+        };
         let parts = parts(file, &device.id);
         let same = open.iter().zip(&parts).take_while(|(a, b)| a == b).count();
         for (depth, part) in parts.iter().enumerate().skip(same) {
@@ -140,7 +142,7 @@ pub(super) fn tree(file: &TsFile, out: &mut dyn Write) -> anyhow::Result<Outcome
             }
             writeln!(out)?;
         }
-        if let Some(error) = broken {
+        for error in broken {
             outcome = Outcome::Failed;
             writeln!(out, "{indent}{}", output::printable(&error.to_string()))?;
         }
@@ -161,17 +163,18 @@ fn values(series: &Series) -> String {
     }
 }
 
+/// The name of a device, cut where it can be: at the dots of a path, or between the segments, all tags among them.
 fn parts(file: &TsFile, device: &DeviceId) -> Vec<String> {
+    let name = file.metadata().device_name(device);
     if !file.metadata().is_table_model() {
-        return device.path().split('.').map(str::to_owned).collect();
+        return if name.starts_with('/') { vec![name] } else { name.split('.').map(str::to_owned).collect() };
     }
-    let tags = file.metadata().table(device.table()).map(|table| table.tags().count()).unwrap_or_default();
-    let mut parts = vec![device.table().to_owned()];
-    parts.extend((0..tags).map(|tag| match device.tag(tag) {
-        None => "(null)".to_owned(),
-        Some("") => "(empty)".to_owned(),
-        Some(text) => text.to_owned(),
-    }));
+    let tags = file.metadata().table(device.table()).map_or(0, |table| table.tags().count());
+    let mut parts: Vec<String> = device
+        .quoted()
+        .map(|part| if part.is_empty() { "\"\"".to_owned() } else { part.into_owned() })
+        .collect();
+    parts.resize(parts.len().max(1 + tags), "null".to_owned());
     parts
 }
 
@@ -208,14 +211,14 @@ mod tests {
         let near = TsFile::open(&path).unwrap();
         let device = near.devices(None).next().unwrap().unwrap();
         let (all, error) = describe(&near, &device, Look::All);
-        assert!(error.is_none() && all.iter().all(|one| one.stored > Some(0)));
+        assert!(error.is_empty() && all.iter().all(|one| one.stored > Some(0)));
         let series = all.len();
         assert!(all.iter().map(|one| one.series.chunks.len()).sum::<usize>() > 2 * series);
         count.store(0, Ordering::Relaxed);
         distant.series(&device).for_each(drop);
         let index = count.swap(0, Ordering::Relaxed);
         let (all, error) = describe(&distant, &device, Look::All);
-        assert!(error.is_none() && all.iter().all(|one| one.chunk.is_some() && one.stored.is_none()));
+        assert!(error.is_empty() && all.iter().all(|one| one.chunk.is_some() && one.stored.is_none()));
         assert_eq!(count.load(Ordering::Relaxed), index + series);
     }
 }

@@ -2,10 +2,9 @@
 
 use anyhow::{Context, bail};
 use core_codec::tsfile::query::{TagFilter, Test};
-use core_codec::tsfile::{DeviceEntry, DeviceId, TableSchema};
+use core_codec::tsfile::{DeviceEntry, TableSchema};
 use std_io::tsfile::{TimeRange, TsFile};
 
-use super::items::device_name;
 use crate::args::TimeSpan;
 use crate::document::{CatRequest, WrongUsage, expect_usage};
 
@@ -13,11 +12,25 @@ use crate::document::{CatRequest, WrongUsage, expect_usage};
 pub(super) struct Selection {
     /// One device, or all that pass the filter.
     pub(super) device: Option<DeviceEntry>,
+    /// Fields and, in a table file, tags.
     pub(super) columns: Option<Vec<String>>,
     pub(super) range: TimeRange,
     pub(super) filter: TagFilter,
     /// The table, in a table file.
     pub(super) table: Option<TableSchema>,
+}
+
+impl Selection {
+    /// Which tag of the table has this name.
+    pub(super) fn tag(&self, name: &str) -> Option<usize> {
+        self.table.as_ref()?.tags().position(|tag| *tag.name == *name)
+    }
+
+    /// The columns that are read: the tags are known without.
+    pub(super) fn fields(&self) -> Option<Vec<&str>> {
+        let names = self.columns.as_ref()?.iter().map(String::as_str);
+        Some(names.filter(|name| self.tag(name).is_none()).collect())
+    }
 }
 
 pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<Selection> {
@@ -77,24 +90,10 @@ fn range(span: Option<TimeSpan>) -> TimeRange {
     }
 }
 
-/// Finds a device by its path or by `table/tag1/tag2`.
+/// Finds a device by the name that `ls` gives it.
 fn find_device(file: &TsFile, name: &str) -> anyhow::Result<DeviceEntry> {
-    let id = if file.metadata().is_table_model() {
-        DeviceId::new(name.split('/').map(|segment| Some(segment.into())).collect())
-    } else {
-        DeviceId::from_path(name)
-    };
-    if let Some(device) = file.device(&id)? {
-        return Ok(device);
-    }
-    // Segments that hold the separator, or null.
-    for device in file.devices(None) {
-        let device = device?;
-        if device_name(file, &device.id) == name {
-            return Ok(device);
-        }
-    }
-    bail!("no such device: {name} (`tripoint ls` lists them)")
+    let id = file.metadata().device_id(name).map_err(|kind| WrongUsage(format!("{name}: {kind}")))?;
+    file.device(&id)?.with_context(|| format!("no such device: {name} (`tripoint ls` lists them)"))
 }
 
 /// An item is a series, or a device.
@@ -103,8 +102,7 @@ fn find_item(file: &TsFile, item: &str) -> anyhow::Result<(DeviceEntry, Option<S
     for (at, _) in item.match_indices(separator).collect::<Vec<_>>().into_iter().rev() {
         let (device, column) = (&item[..at], &item[at + 1..]);
         let Ok(device) = find_device(file, device) else { continue };
-        let found = file.series(&device).find(|series| series.as_ref().map_or(true, |s| *s.name == *column));
-        if found.transpose()?.is_some() {
+        if file.find(&device.id, column)?.is_some() {
             return Ok((device, Some(column.to_owned())));
         }
     }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use crate::error::ErrorKind;
+use crate::limits::room;
 use crate::tsfile::types::DataType;
 
 /// Byte strings, one after another.
@@ -12,6 +13,14 @@ pub struct Binaries {
     /// Where each ends; the first entry is 0, so there is one more than strings.
     offsets: Vec<u32>,
     data: Vec<u8>,
+}
+
+/// The end of a string, behind those before it.
+#[inline]
+fn end_of(bytes: usize) -> Result<u32, ErrorKind> {
+    let what = "bytes of the strings of a batch";
+    let limit = u32::MAX.into();
+    u32::try_from(bytes).map_err(|_| ErrorKind::Limit { what, limit, found: bytes as u64 })
 }
 
 impl Default for Binaries {
@@ -71,19 +80,37 @@ impl Binaries {
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ErrorKind> {
         self.data.extend_from_slice(bytes);
-        let end = u32::try_from(self.data.len()).map_err(|_| ErrorKind::Limit {
-            what: "bytes of the strings of a batch",
-            limit: u32::MAX.into(),
-            found: self.data.len() as u64,
-        })?;
-        self.offsets.push(end);
-        Ok(())
+        self.push_end(self.data.len())
     }
 
     /// Makes room for `count` strings of `bytes` bytes together, numbers that have passed the limits.
-    pub(crate) fn reserve(&mut self, count: usize, bytes: usize) {
-        self.offsets.reserve(count);
-        self.data.reserve(bytes);
+    pub(crate) fn reserve(&mut self, count: usize, bytes: usize) -> Result<(), ErrorKind> {
+        room(&mut self.offsets, count)?;
+        room(&mut self.data, bytes)
+    }
+
+    /// Appends the end of a string whose bytes will be [taken over](Self::take_over).
+    #[inline]
+    pub(crate) fn push_end(&mut self, end: usize) -> Result<(), ErrorKind> {
+        self.offsets.push(end_of(end)?);
+        Ok(())
+    }
+
+    /// Takes over the bytes of all strings, whose ends are known.
+    pub(crate) fn take_over(&mut self, data: Vec<u8>) {
+        self.data = data;
+    }
+
+    /// Appends strings `start..end` of `other`.
+    fn extend_from(&mut self, other: &Self, start: usize, end: usize) -> Result<(), ErrorKind> {
+        let (before, first) = (self.data.len(), other.offsets[start] as usize);
+        let bytes = &other.data[first..other.offsets[end] as usize];
+        end_of(before + bytes.len())?;
+        self.reserve(end - start, bytes.len())?;
+        self.data.extend_from_slice(bytes);
+        let ends = other.offsets[start + 1..=end].iter();
+        self.offsets.extend(ends.map(|&end| (end as usize - first + before) as u32));
+        Ok(())
     }
 
     fn spread(&mut self, present: &Bitmap) {
@@ -223,24 +250,27 @@ impl Values {
     /// # Errors
     /// As [`Binaries::push`].
     pub(crate) fn extend_from(&mut self, other: &Self, start: usize, end: usize) -> Result<(), ErrorKind> {
+        self.reserve(end - start)?;
         match (self, other) {
             (Self::Boolean(to), Self::Boolean(from)) => to.extend_from_slice(&from[start..end]),
             (Self::Int32(to), Self::Int32(from)) => to.extend_from_slice(&from[start..end]),
             (Self::Int64(to), Self::Int64(from)) => to.extend_from_slice(&from[start..end]),
             (Self::Float(to), Self::Float(from)) => to.extend_from_slice(&from[start..end]),
             (Self::Double(to), Self::Double(from)) => to.extend_from_slice(&from[start..end]),
-            (Self::Binary(to), Self::Binary(from)) => {
-                for index in start..end {
-                    to.push(from.get(index).unwrap_or_default())?;
-                }
-            }
+            (Self::Binary(to), Self::Binary(from)) => to.extend_from(from, start, end)?,
             _ => return Err(ErrorKind::Invalid("chunks of one column differ in type")),
         }
         Ok(())
     }
 
+    /// Makes room for `count` values, of strings not counting their bytes.
+    pub(crate) fn reserve(&mut self, count: usize) -> Result<(), ErrorKind> {
+        each_vec!(self, vec => room(vec, count), binaries => binaries.reserve(count, 0))
+    }
+
     /// Appends `count` placeholders.
     pub(crate) fn extend_empty(&mut self, count: usize) -> Result<(), ErrorKind> {
+        self.reserve(count)?;
         each_vec!(
             self,
             vec => { let all = vec.len() + count; vec.resize(all, Default::default()); },
@@ -250,7 +280,7 @@ impl Values {
     }
 
     /// Gives the values, one for each row that has one, their rows; the others get a placeholder.
-    pub(crate) fn spread(&mut self, present: &Bitmap) {
+    pub(crate) fn spread(&mut self, present: &Bitmap) -> Result<(), ErrorKind> {
         fn slots<T: Copy + Default>(vec: &mut Vec<T>, present: &Bitmap) {
             let mut dense = vec.len();
             vec.resize(present.len(), T::default());
@@ -267,20 +297,20 @@ impl Values {
                 };
             }
         }
-        if present.count() == present.len() {
-            return;
+        if present.count() < present.len() {
+            self.reserve(present.len() - present.count())?;
+            each_vec!(self, vec => slots(vec, present), binaries => binaries.spread(present));
         }
-        each_vec!(self, vec => slots(vec, present), binaries => binaries.spread(present));
+        Ok(())
     }
 
-    /// Bytes that the values take.
+    /// Bytes of memory that the values hold, used or not.
     #[must_use]
-    pub fn bytes(&self) -> usize {
-        each_vec!(
-            self,
-            vec => size_of_val(vec.as_slice()),
-            binaries => binaries.data.len() + 4 * binaries.offsets.len()
-        )
+    pub fn held(&self) -> usize {
+        fn of<T>(vec: &Vec<T>) -> usize {
+            vec.capacity() * size_of::<T>()
+        }
+        each_vec!(self, vec => of(vec), binaries => of(&binaries.data) + of(&binaries.offsets))
     }
 }
 
@@ -424,6 +454,23 @@ impl Column {
         self.validity.clear();
     }
 
+    /// Removes all rows, and keeps the memory unless it is much.
+    pub(crate) fn reuse(&mut self) {
+        const KEPT: usize = 1 << 20;
+        if self.held() > KEPT
+            && let Values::Binary(binaries) = &mut self.values
+        {
+            *binaries = Binaries::default();
+        }
+        self.clear();
+    }
+
+    /// Bytes of memory that it holds, used or not.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.values.held() + self.validity.bytes.capacity()
+    }
+
     /// Appends `count` rows without a value.
     pub(crate) fn push_nulls(&mut self, count: usize) -> Result<(), ErrorKind> {
         self.validity.extend(false, count);
@@ -462,8 +509,8 @@ mod tests {
                 strings.push(&row.to_be_bytes()).unwrap();
             }
             let mut strings = Values::Binary(strings);
-            numbers.spread(&present);
-            strings.spread(&present);
+            numbers.spread(&present).unwrap();
+            strings.spread(&present).unwrap();
             for (i, row) in rows.iter().enumerate() {
                 prop_assert_eq!(numbers.get(i), Some(Value::Int32(row.unwrap_or(0))));
                 let bytes = row.map(i32::to_be_bytes);

@@ -1,10 +1,13 @@
 //! Device ids: the path of a device, or the table name and tag values of a row group.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt::{self, Write};
+use core::fmt;
+use core::str::FromStr;
 
 use crate::error::ErrorKind;
 use crate::tsfile::metadata::Version;
@@ -74,27 +77,50 @@ impl DeviceId {
     /// All segments joined by dots, `null` for null: the path of a tree device, and the key of the bloom filter.
     #[must_use]
     pub fn path(&self) -> String {
-        let mut out = String::new();
-        let _ = self.join(&mut out, ".");
-        out
+        let segments: Vec<&str> = self.segments.iter().map(|s| s.as_deref().unwrap_or("null")).collect();
+        segments.join(".")
     }
 
-    fn join(&self, out: &mut impl Write, separator: &str) -> fmt::Result {
-        for (i, segment) in self.segments.iter().enumerate() {
-            if i > 0 {
-                out.write_str(separator)?;
-            }
-            out.write_str(segment.as_deref().unwrap_or("null"))?;
-        }
-        Ok(())
-    }
-
-    /// The id in the form `table/tag1/tag2`.
+    /// The id in the form `table/tag1/tag2`, which no other id has: as [`quoted`](Self::quoted) segments between
+    /// slashes.
+    ///
+    /// ```
+    /// use core_codec::tsfile::DeviceId;
+    ///
+    /// let id = |segments: &[Option<&str>]| DeviceId::new(segments.iter().map(|s| s.map(Box::from)).collect());
+    /// assert_eq!(id(&[Some("plant"), Some("north"), Some("d 1")]).slashed(), "plant/north/d 1");
+    /// assert_eq!(id(&[Some("plant"), None, Some("null"), Some("1/2")]).slashed(), r#"plant/null/"null"/"1/2""#);
+    /// ```
     #[must_use]
     pub fn slashed(&self) -> String {
-        let mut out = String::new();
-        let _ = self.join(&mut out, "/");
-        out
+        self.quoted().collect::<Vec<_>>().join("/")
+    }
+
+    /// Its segments, `null` for null. One that could be taken for another thing, since it is the text `null`, holds
+    /// a slash or starts with a quote, stands in double quotes, where two of them are one.
+    pub fn quoted(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.segments.iter().map(|segment| match segment.as_deref() {
+            None => NULL.into(),
+            Some(text) if text == NULL || text.contains('/') || text.starts_with('"') => {
+                Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+            }
+            Some(text) => text.into(),
+        })
+    }
+
+    /// The id whose [`slashed`](Self::slashed) form this is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] where a quote does not end, or something stands between it and the next slash.
+    pub fn from_slashed(text: &str) -> Result<Self, ErrorKind> {
+        let mut segments = Vec::new();
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let segment;
+            (segment, rest) = unquote(text)?;
+            segments.push(segment);
+        }
+        Ok(Self::new(segments))
     }
 
     /// Order of the index: segment by segment, null first, bytes of UTF-8.
@@ -131,10 +157,55 @@ impl DeviceId {
     }
 }
 
-/// As one reads it: a tree path or a list of segments.
+/// The path of a tree device. An id that is none, such as that of a table, is shown in its [slashed] form behind a
+/// slash, so that all ids differ and [`from_str`](FromStr::from_str) gives them back.
+///
+/// [slashed]: DeviceId::slashed
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.join(f, ".")
+        let path = self.path();
+        if !path.starts_with('/') && Self::from_path(&path) == *self {
+            return f.write_str(&path);
+        }
+        write!(f, "/{}", self.slashed())
+    }
+}
+
+impl FromStr for DeviceId {
+    type Err = ErrorKind;
+
+    fn from_str(text: &str) -> Result<Self, ErrorKind> {
+        match text.strip_prefix('/') {
+            Some(slashed) => Self::from_slashed(slashed),
+            None => Ok(Self::from_path(text)),
+        }
+    }
+}
+
+const NULL: &str = "null";
+
+/// The first segment of a slashed id, and what stands behind the slash that ends it.
+fn unquote(text: &str) -> Result<(Option<Box<str>>, Option<&str>), ErrorKind> {
+    let Some(mut rest) = text.strip_prefix('"') else {
+        let (segment, rest) = text.split_once('/').map_or((text, None), |(text, rest)| (text, Some(rest)));
+        return Ok(((segment != NULL).then(|| segment.into()), rest));
+    };
+    let mut segment = String::new();
+    loop {
+        let (part, behind) = rest.split_once('"').ok_or(ErrorKind::Invalid("a quote that does not end"))?;
+        segment.push_str(part);
+        match behind.strip_prefix('"') {
+            Some(more) => {
+                segment.push('"');
+                rest = more;
+            }
+            None if behind.is_empty() => return Ok((Some(segment.into()), None)),
+            None => {
+                let rest = behind.strip_prefix('/');
+                let rest = rest.ok_or(ErrorKind::Invalid("a quote that ends inside of a segment"))?;
+                return Ok((Some(segment.into()), Some(rest)));
+            }
+        }
     }
 }
 
@@ -216,7 +287,43 @@ mod tests {
     use super::*;
     use crate::tsfile::wire::{put_uvarint, put_var_string};
     use alloc::vec;
+    use proptest::prelude::*;
     use std::string::ToString;
+
+    /// Ids of the characters that mean something.
+    fn ids() -> impl Strategy<Value = DeviceId> {
+        let segment = prop_oneof![Just("null".to_string()), r#"[a/."'`n]{0,3}"#, ".{0,3}"];
+        let segments = prop::collection::vec(prop::option::of(segment), 1..5);
+        segments.prop_map(|all| DeviceId::new(all.into_iter().map(|s| s.map(Into::into)).collect()))
+    }
+
+    proptest! {
+        #[test]
+        fn names_of_ids_are_read_back(id in ids(), path in r#"[a/."`n]{0,8}"#) {
+            prop_assert_eq!(&DeviceId::from_slashed(&id.slashed()), &Ok(id.clone()));
+            prop_assert_eq!(&id.to_string().parse(), &Ok(id.clone()));
+            let id = DeviceId::from_path(&path);
+            prop_assert_eq!(&id.to_string().parse(), &Ok(id.clone()));
+            prop_assert!(path.starts_with('/') || id.to_string() == path);
+        }
+    }
+
+    #[test]
+    fn only_names_that_need_it_are_quoted() {
+        for (segments, slashed, shown) in [
+            (&[Some("root.sg"), Some("d")][..], "root.sg/d", "root.sg.d"),
+            (&[Some("t"), Some("say \"a\" b"), Some("")], "t/say \"a\" b/", "/t/say \"a\" b/"),
+            (&[Some("t"), Some("/")], r#"t/"/""#, "t./"),
+            (&[Some("t"), Some(""), Some("")], "t//", "/t//"),
+            (&[Some("t"), Some("null")], r#"t/"null""#, "t.null"),
+            (&[Some("t"), None, Some("\"")], r#"t/null/"""""#, r#"/t/null/"""""#),
+        ] {
+            let id = DeviceId::new(segments.iter().map(|s| s.map(Into::into)).collect());
+            assert_eq!((&*id.slashed(), &*id.to_string()), (slashed, shown));
+        }
+        assert!(DeviceId::from_slashed("t/\"a").is_err());
+        assert!(DeviceId::from_slashed("t/\"a\"b").is_err());
+    }
 
     fn encode(segments: &[Option<&str>]) -> Vec<u8> {
         let mut out = vec![];

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind};
-use crate::limits::Limits;
-use crate::source::{Poll, Source};
+use crate::limits::{Limits, check};
+use crate::source::{Poll, Source, Stop};
 use crate::tsfile::chunk::Chunk;
 use crate::tsfile::device::DeviceId;
 #[cfg(feature = "aes")]
@@ -175,14 +175,31 @@ impl TsFile {
     /// # Errors
     /// What is wrong with the index.
     pub fn all_series<S: Source + ?Sized>(&self, source: &S, device: &DeviceEntry) -> Poll<Vec<Series>> {
+        let (all, damage) = self.readable_series(source, device)?;
+        damage.into_iter().next().map_or(Ok(all), |error| Err(error.into()))
+    }
+
+    /// As [`all_series`](Self::all_series), of what can be read, and why the others cannot.
+    ///
+    /// # Errors
+    /// Those of the source, and [`ErrorKind::Limit`].
+    pub fn readable_series<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        device: &DeviceEntry,
+    ) -> Poll<(Vec<Series>, Vec<Error>)> {
         let mut cursor = self.series_of(device);
-        let mut all = Vec::new();
-        while let Some(series) = cursor.next(source, &self.metadata, &self.limits)? {
-            crate::limits::check("series of a device", all.len() as u64 + 1, self.limits.entries)
+        let (mut all, mut damage) = (Vec::new(), Vec::new());
+        loop {
+            match cursor.next(source, &self.metadata, &self.limits) {
+                Ok(Some(series)) => all.push(series),
+                Ok(None) => return Ok((all, damage)),
+                Err(Stop::Error(error)) => damage.push(error),
+                Err(need) => return Err(need),
+            }
+            check("series of a device", all.len() as u64, self.limits.entries)
                 .map_err(|kind| Error::new("index", kind).at(device.node.start))?;
-            all.push(series);
         }
-        Ok(all)
     }
 
     /// Reads the header of a chunk.

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, check};
-use crate::source::{Poll, Source};
+use crate::source::{Poll, Source, Stop};
 use crate::tsfile::device::{DeviceId, DeviceKey};
 use crate::tsfile::metadata::{Metadata, Version};
 use crate::tsfile::wire::{byte, int64, uvarint, var_string};
@@ -165,23 +165,35 @@ impl Walk {
             }
             _ => {}
         }
-        let node = self.bounds.load(source, self.keys, range)?;
+        let node = self.bounds.load(source, self.keys, range);
+        if !matches!(node, Err(Stop::Need(_))) {
+            self.leave_behind(depth, range.end);
+        }
+        let node = node?;
         let own = |entry: Entry<'_>| Leaf { key: entry.key.into(), child: entry.child };
         let entries: Vec<Leaf> = node.entries.into_iter().map(own).collect();
-        self.floors.truncate(depth + 1);
-        match self.floors.get_mut(depth) {
-            Some(floor) => *floor = range.end,
-            None => self.floors.push(range.end),
-        }
         self.levels.push(Level { entries: entries.into_iter(), leaf: node.leaf });
         Ok(())
     }
 
+    /// Nothing before `end` is visited on this level again, be it that it could not be read.
+    fn leave_behind(&mut self, depth: usize, end: u64) {
+        self.floors.truncate(depth + 1);
+        match self.floors.get_mut(depth) {
+            Some(floor) => *floor = end,
+            None => self.floors.push(end),
+        }
+    }
+
+    /// The next leaf entry. After an error it goes on behind the node that cannot be read.
     fn next<S: Source + ?Sized>(&mut self, source: &S) -> Poll<Option<Leaf>> {
         loop {
             if let Some(range) = self.next.clone() {
-                self.enter(source, &range)?;
-                self.next = None;
+                let entered = self.enter(source, &range);
+                if !matches!(entered, Err(Stop::Need(_))) {
+                    self.next = None;
+                }
+                entered?;
             }
             let Some(level) = self.levels.last_mut() else { return Ok(None) };
             match level.entries.next() {
@@ -234,7 +246,7 @@ impl DeviceCursor {
         Self { listed: devices.into_iter(), ..self }
     }
 
-    /// The next device.
+    /// The next device. After an error it goes on behind what cannot be read.
     ///
     /// # Errors
     /// What is wrong with the index.

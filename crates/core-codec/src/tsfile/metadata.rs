@@ -1,6 +1,7 @@
 //! The two ends of a file: signature, version, tail and `TsFileMetadata`.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -9,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, check};
 use crate::source::{Poll, Source};
 use crate::tsfile::bloom::BloomFilter;
+use crate::tsfile::device::DeviceId;
 use crate::tsfile::index::skip_root;
 use crate::tsfile::types::{Category, Compression, DataType, Encoding};
 use crate::tsfile::wire::{byte, int32, int64, string32, uvarint, var_binary, var_string, varint};
@@ -178,6 +180,27 @@ impl Metadata {
     #[must_use]
     pub fn is_table_model(&self) -> bool {
         !self.tables.is_empty()
+    }
+
+    /// The name of a device: a path in a tree file, segments between slashes in a table file. No two have the same.
+    #[must_use]
+    pub fn device_name(&self, id: &DeviceId) -> String {
+        if self.is_table_model() { id.slashed() } else { id.to_string() }
+    }
+
+    /// The device of a [name](Self::device_name).
+    ///
+    /// # Errors
+    /// As [`DeviceId::from_slashed`].
+    pub fn device_id(&self, name: &str) -> Result<DeviceId, ErrorKind> {
+        if self.is_table_model() { DeviceId::from_slashed(name) } else { name.parse() }
+    }
+
+    /// The name of a series of a device: that of the device, a dot (in a table file a space), the measurement.
+    #[must_use]
+    pub fn series_name(&self, id: &DeviceId, measurement: &str) -> String {
+        let separator = if self.is_table_model() { ' ' } else { '.' };
+        format!("{}{separator}{measurement}", self.device_name(id))
     }
 
     /// The table of this name.

@@ -2,10 +2,12 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
 
 use crate::codec;
 use crate::error::{Error, ErrorKind};
-use crate::limits::{Limits, check};
+use crate::limits::{Limits, check, room};
 use crate::source::{Poll, Source};
 use crate::tsfile::chunk::{Chunk, Page, Role};
 use crate::tsfile::column::{Column, Values};
@@ -14,7 +16,7 @@ use crate::tsfile::encoding::{self, Flavour};
 use crate::tsfile::encryption::{Encryption, PageKey};
 use crate::tsfile::metadata::Metadata;
 use crate::tsfile::statistics::{Statistics, Summary, ValueStatistics};
-use crate::tsfile::types::Compression;
+use crate::tsfile::types::{Compression, Encoding};
 use crate::tsfile::wire::{int32, uvarint};
 
 /// Whether and how the pages of a file can be read.
@@ -37,7 +39,16 @@ impl Access {
     }
 }
 
-/// Decodes pages; it keeps its buffers from one page to the next.
+/// Bytes of a buffer that is kept for the next page.
+const KEPT: usize = 1 << 20;
+
+/// Bytes that a row takes at least: its time and a value.
+const ROW: u64 = 16;
+
+/// Decoded bytes for each stored byte that data takes which is not made to fill memory.
+pub(super) const EXPANSION: u64 = 16;
+
+/// Decodes pages; it keeps its buffers from one page to the next, unless they are large.
 #[derive(Clone, Debug, Default)]
 pub struct PageDecoder {
     limits: Limits,
@@ -53,14 +64,11 @@ impl PageDecoder {
         Self { limits, access, ..Self::default() }
     }
 
-    /// The payload of a page, decrypted and decompressed.
-    fn payload<'a, S: Source + ?Sized>(
-        &'a mut self,
-        source: &'a S,
-        chunk: &Chunk,
-        page: &Page,
-    ) -> Poll<&'a [u8]> {
+    /// Decrypts and decompresses the payload of a page, and says where it is.
+    fn load<S: Source + ?Sized>(&mut self, source: &S, chunk: &Chunk, page: &Page) -> Poll<Payload> {
+        let fail = |kind| Error::new("page", kind).at(page.payload.start).item(chunk.name.clone());
         let mut stored = source.bytes(page.payload.clone())?;
+        let mut payload = Payload::Stored(page.payload.clone());
         match &self.access {
             Access::Open => {}
             Access::Locked(encryption) => {
@@ -68,9 +76,11 @@ impl PageDecoder {
             }
             Access::Unlocked(key) => {
                 self.decrypted.clear();
+                room(&mut self.decrypted, stored.len()).map_err(fail)?;
                 self.decrypted.extend_from_slice(stored);
                 key.apply(&mut self.decrypted);
                 stored = &self.decrypted;
+                payload = Payload::Decrypted;
             }
         }
         let size = page.uncompressed as usize;
@@ -80,15 +90,37 @@ impl PageDecoder {
                 let kind = ErrorKind::Mismatch { what: "bytes of an uncompressed page", expected, found };
                 return Err(Error::new("page", kind).at(page.offset).item(chunk.name.clone()).into());
             }
-            return Ok(stored);
+            return Ok(payload);
         }
-        if self.decompressed.len() < size {
-            self.decompressed.resize(size, 0);
+        let missing = size.saturating_sub(self.decompressed.len());
+        room(&mut self.decompressed, missing).map_err(fail)?;
+        self.decompressed.resize(self.decompressed.len() + missing, 0);
+        decompress(chunk.compression, stored, &mut self.decompressed[..size], &self.limits).map_err(fail)?;
+        Ok(Payload::Decompressed(size))
+    }
+
+    /// The bytes of a payload.
+    fn bytes<'a, S: Source + ?Sized>(&'a self, source: &'a S, payload: &Payload) -> Poll<&'a [u8]> {
+        match payload {
+            Payload::Stored(range) => source.bytes(range.clone()),
+            Payload::Decrypted => Ok(&self.decrypted),
+            Payload::Decompressed(size) => Ok(&self.decompressed[..*size]),
         }
-        let out = &mut self.decompressed[..size];
-        decompress(chunk.compression, stored, out, &self.limits)
-            .map_err(|kind| Error::new("page", kind).at(page.payload.start).item(chunk.name.clone()))?;
-        Ok(&self.decompressed[..size])
+    }
+
+    /// Gives back buffers that are large, before others are needed.
+    fn release(&mut self) {
+        for buffer in [&mut self.decrypted, &mut self.decompressed] {
+            if buffer.capacity() > KEPT {
+                *buffer = Vec::new();
+            }
+        }
+    }
+
+    /// Bytes of memory that its buffers hold.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.decrypted.capacity() + self.decompressed.capacity()
     }
 
     /// Decodes the times of a page of a time chunk in place of what is in `times`.
@@ -106,17 +138,23 @@ impl PageDecoder {
         times: &mut Vec<i64>,
     ) -> Poll<()> {
         times.clear();
-        let count = self.count(statistics).map_err(|kind| failure("times of a page", chunk, page, kind))?;
+        let count =
+            self.count(page, statistics).map_err(|kind| failure("times of a page", chunk, page, kind))?;
         if page.uncompressed == 0 {
             return Ok(());
         }
-        let payload = self.payload(source, chunk, page)?;
-        decode_times(chunk.encoding, payload, count, times)
-            .map_err(|kind| failure("times of a page", chunk, page, kind).into())
+        let fail = |kind| failure("times of a page", chunk, page, kind);
+        room(times, count.known.unwrap_or(0)).map_err(fail)?;
+        let payload = self.load(source, chunk, page)?;
+        decode_times(chunk.encoding, self.bytes(source, &payload)?, count, times).map_err(fail)?;
+        self.release();
+        Ok(())
     }
 
-    fn count(&self, statistics: Option<&Statistics>) -> Result<Count, ErrorKind> {
-        let most = check("rows of a page", self.limits.block_bytes / 8, u64::MAX)?;
+    fn count(&self, page: &Page, statistics: Option<&Statistics>) -> Result<Count, ErrorKind> {
+        let stored = page.payload.end - page.payload.start;
+        let bytes = self.limits.block_bytes.saturating_add(stored.saturating_mul(EXPANSION));
+        let most = check("rows of a page", bytes / ROW, u64::MAX)?;
         let known = statistics
             .map(|statistics| check("rows of a page", statistics.count.into(), most as u64))
             .transpose()?;
@@ -136,14 +174,42 @@ impl PageDecoder {
         rows: usize,
         column: &mut Column,
     ) -> Poll<()> {
-        column.clear();
+        column.reuse();
+        let fail = |kind| failure("values of a page", chunk, page, kind);
         if page.uncompressed == 0 {
-            column.push_nulls(rows).map_err(|kind| failure("values of a page", chunk, page, kind).into())
-        } else {
-            let payload = self.payload(source, chunk, page)?;
-            value_page(chunk, statistics, rows, payload, column)
-                .map_err(|kind| failure("values of a page", chunk, page, kind).into())
+            return Ok(column.push_nulls(rows).map_err(fail)?);
         }
+        let payload = self.load(source, chunk, page)?;
+        let bytes = self.bytes(source, &payload)?;
+        let values = value_page(rows, bytes, column).map_err(fail)?;
+        let at = bytes.len() - values.len();
+        let count = column.validity.count();
+        self.decode(source, chunk, statistics, (payload, at), count, &mut column.values)?.map_err(fail)?;
+        Ok(column.values.spread(&column.validity).map_err(fail)?)
+    }
+
+    /// Decodes the values that stand in a payload from an offset to its end.
+    fn decode<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        chunk: &Chunk,
+        statistics: Option<&Statistics>,
+        (payload, at): (Payload, usize),
+        count: usize,
+        out: &mut Values,
+    ) -> Poll<Result<(), ErrorKind>> {
+        let done = match (&payload, &mut *out) {
+            (&Payload::Decompressed(size), Values::Binary(out))
+                if chunk.encoding == Encoding::Plain && size > KEPT =>
+            {
+                let mut bytes = mem::take(&mut self.decompressed);
+                bytes.truncate(size);
+                encoding::plain::binary_within(bytes, at, count, out)
+            }
+            _ => decode_values(chunk, statistics, &self.bytes(source, &payload)?[at..], count, out),
+        };
+        self.release();
+        Ok(done)
     }
 
     /// Decodes a page of a chunk that is not aligned, in place of what is in `times` and `column`.
@@ -161,24 +227,37 @@ impl PageDecoder {
     ) -> Poll<()> {
         debug_assert!(chunk.role == Role::Plain);
         times.clear();
-        column.clear();
-        let count = self.count(statistics).map_err(|kind| failure("times of a page", chunk, page, kind))?;
+        column.reuse();
+        let fail = |kind| failure("times of a page", chunk, page, kind);
+        let count = self.count(page, statistics).map_err(fail)?;
         if page.uncompressed == 0 {
             return Ok(());
         }
-        let payload = self.payload(source, chunk, page)?;
-        let (values, stream) = crate::wire::parse("page", page.offset, payload, |input| {
+        room(times, count.known.unwrap_or(0)).map_err(fail)?;
+        let payload = self.load(source, chunk, page)?;
+        let bytes = self.bytes(source, &payload)?;
+        let (values, stream) = crate::wire::parse("page", page.offset, bytes, |input| {
             let (rest, length) = uvarint(input)?;
             crate::wire::take(rest, length.into())
         })
         // Offsets inside a decompressed payload are none of the file.
-        .map_err(|error| failure("times of a page", chunk, page, error.kind().clone()))?;
-        decode_unnamed(stream, count, times).map_err(|kind| failure("times of a page", chunk, page, kind))?;
-        decode_values(chunk, statistics, values, times.len(), &mut column.values)
+        .map_err(|error| fail(error.kind().clone()))?;
+        decode_unnamed(stream, count, times).map_err(fail)?;
+        let at = bytes.len() - values.len();
+        self.decode(source, chunk, statistics, (payload, at), times.len(), &mut column.values)?
             .map_err(|kind| failure("values of a page", chunk, page, kind))?;
         column.validity.extend(true, times.len());
         Ok(())
     }
+}
+
+/// Where the payload of a page is, when it has been decrypted and decompressed.
+enum Payload {
+    /// In the file, as it is.
+    Stored(Range<u64>),
+    Decrypted,
+    /// In so many bytes of the buffer.
+    Decompressed(usize),
 }
 
 fn failure(structure: &'static str, chunk: &Chunk, page: &Page, kind: ErrorKind) -> Error {
@@ -215,14 +294,8 @@ fn decompress(
     }
 }
 
-/// `int32` rows, a bitmap of the rows that have a value, and these values.
-fn value_page(
-    chunk: &Chunk,
-    statistics: Option<&Statistics>,
-    rows: usize,
-    payload: &[u8],
-    column: &mut Column,
-) -> Result<(), ErrorKind> {
+/// Takes `int32` rows and a bitmap of the rows that have a value, and returns these values.
+fn value_page<'a>(rows: usize, payload: &'a [u8], column: &mut Column) -> Result<&'a [u8], ErrorKind> {
     let (rest, found) = encoding::part(int32, payload)?;
     if u64::try_from(found) != Ok(rows as u64) {
         let (expected, found) = (rows as u64, u64::from(found as u32));
@@ -233,10 +306,7 @@ fn value_page(
         return Err(ErrorKind::Truncated { needed: bitmap_bytes as u64, available: rest.len() as u64 });
     };
     column.validity.set_msb(bitmap, rows);
-    let count = column.validity.count();
-    decode_values(chunk, statistics, values, count, &mut column.values)?;
-    column.values.spread(&column.validity);
-    Ok(())
+    Ok(values)
 }
 
 /// Decodes values; where the writers disagree, the statistics tell which of them it was.

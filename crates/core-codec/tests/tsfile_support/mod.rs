@@ -2,8 +2,10 @@
 
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
+use std::ops::Range;
+
 use core_codec::tsfile::wire::{put_uvarint, put_var_string};
-use core_codec::tsfile::{DataType, Encoding};
+use core_codec::tsfile::{Compression, DataType, Encoding};
 
 /// Rows of one column.
 #[derive(Clone, Debug)]
@@ -75,6 +77,108 @@ struct Series {
     chunks: Vec<Indexed>,
 }
 
+/// A series as the index has it, its statistics encoded.
+struct Record {
+    name: String,
+    dtype: DataType,
+    statistics: Vec<u8>,
+    chunks: Vec<(u64, Vec<u8>)>,
+}
+
+/// A page, its payload as it is stored.
+#[derive(Clone, Debug)]
+pub struct RawPage {
+    pub uncompressed: usize,
+    pub rows: u32,
+    pub times: Range<i64>,
+    pub payload: Vec<u8>,
+}
+
+/// A chunk of a type without statistics of values, page by page.
+#[derive(Clone, Debug)]
+pub struct RawChunk {
+    pub name: String,
+    pub marker: u8,
+    pub dtype: DataType,
+    pub encoding: Encoding,
+    pub compression: Compression,
+    pub pages: Vec<RawPage>,
+}
+
+fn raw_statistics(out: &mut Vec<u8>, dtype: DataType, rows: u32, times: &Range<i64>) {
+    put_uvarint(out, rows);
+    out.extend(times.start.to_be_bytes());
+    out.extend((times.end - 1).to_be_bytes());
+    if dtype == DataType::Int64 {
+        // All values are 0.
+        out.extend([0; 40]);
+    }
+}
+
+/// A page of consecutive times, with zeros at them: some bytes, whatever their number.
+pub fn zeros(times: Range<i64>, step: i64) -> RawPage {
+    let rows = ((times.end - times.start) / step) as i32;
+    let block = |step: i64, first: i64| {
+        [&(rows - 1).to_be_bytes()[..], &[0; 4], &step.to_be_bytes(), &first.to_be_bytes()].concat()
+    };
+    let payload = [&[24][..], &block(step, times.start), &block(0, 0)].concat();
+    let last = times.start + step * i64::from(rows - 1);
+    RawPage { uncompressed: payload.len(), rows: rows as u32, times: times.start..last + 1, payload }
+}
+
+/// A chunk of such pages.
+pub fn zero_chunk(name: &str, pages: Vec<RawPage>) -> RawChunk {
+    RawChunk {
+        name: name.into(),
+        marker: if pages.len() == 1 { 5 } else { 1 },
+        dtype: DataType::Int64,
+        encoding: Encoding::Ts2Diff,
+        compression: Compression::Uncompressed,
+        pages,
+    }
+}
+
+/// Writes a file of one device with these chunks.
+pub fn raw_file(segments: &[Option<&str>], chunks: &[RawChunk]) -> Vec<u8> {
+    let segments: Vec<Option<String>> = segments.iter().map(|s| s.map(str::to_owned)).collect();
+    let mut out = b"TsFile\x04\0".to_vec();
+    device_id(&mut out, &segments);
+    let mut records: Vec<Record> = vec![];
+    for chunk in chunks {
+        let offset = out.len() as u64;
+        let mut pages = vec![];
+        for page in &chunk.pages {
+            put_uvarint(&mut pages, page.uncompressed as u32);
+            if page.uncompressed > 0 {
+                put_uvarint(&mut pages, page.payload.len() as u32);
+                if chunk.marker & 0x3f == 1 {
+                    raw_statistics(&mut pages, chunk.dtype, page.rows, &page.times);
+                }
+                pages.extend(&page.payload);
+            }
+        }
+        out.push(chunk.marker);
+        put_var_string(&mut out, Some(&chunk.name)).unwrap();
+        put_uvarint(&mut out, pages.len() as u32);
+        out.extend([chunk.dtype as u8, chunk.compression as u8, chunk.encoding as u8]);
+        out.extend(pages);
+        let filled = chunk.pages.iter().filter(|page| page.rows > 0);
+        let ends = filled.clone().map(|page| page.times.start).min().unwrap_or(0)
+            ..filled.clone().map(|page| page.times.end).max().unwrap_or(1);
+        let rows = filled.map(|page| page.rows).sum();
+        let mut statistics = vec![];
+        raw_statistics(&mut statistics, chunk.dtype, rows, &ends);
+        match records.iter_mut().find(|record| record.name == chunk.name) {
+            Some(record) => record.chunks.push((offset, statistics)),
+            None => {
+                let chunks = vec![(offset, statistics.clone())];
+                records.push(Record { name: chunk.name.clone(), dtype: chunk.dtype, statistics, chunks });
+            }
+        }
+    }
+    put_index(out, vec![(segments, records)], &Footer::default())
+}
+
 fn put_rows(out: &mut Vec<u8>, gap: u64, aligned: bool, rows: &Rows, series: &mut Vec<Series>) {
     let plain = |values: &[i64]| -> Vec<u8> { values.iter().flat_map(|v| v.to_be_bytes()).collect() };
     let mut note = |name: &str, indexed: Indexed| match series.iter_mut().find(|series| series.name == name) {
@@ -113,25 +217,42 @@ fn put_rows(out: &mut Vec<u8>, gap: u64, aligned: bool, rows: &Rows, series: &mu
     }
 }
 
-fn put_series(out: &mut Vec<u8>, series: &Series) {
+fn put_series(out: &mut Vec<u8>, series: &Record) {
     let several = series.chunks.len() > 1;
     out.push(u8::from(several));
     put_var_string(out, Some(&series.name)).unwrap();
-    let is_time = series.chunks[0].values.is_none();
-    out.push(if is_time { DataType::Vector as u8 } else { DataType::Int64 as u8 });
+    out.push(series.dtype as u8);
     let mut list = vec![];
-    for chunk in &series.chunks {
-        list.extend((chunk.offset as i64).to_be_bytes());
+    for (offset, statistics) in &series.chunks {
+        list.extend((*offset as i64).to_be_bytes());
         if several {
-            statistics(&mut list, &chunk.times, chunk.values.as_deref());
+            list.extend(statistics);
         }
     }
     put_uvarint(out, list.len() as u32);
-    let mut times: Vec<i64> = series.chunks.iter().flat_map(|chunk| chunk.times.clone()).collect();
-    times.sort_unstable();
-    let values: Vec<i64> = series.chunks.iter().flat_map(|chunk| chunk.values.clone()).flatten().collect();
-    statistics(out, &times, (!is_time).then_some(&values));
+    out.extend(&series.statistics);
     out.extend(list);
+}
+
+impl Series {
+    fn record(&self) -> Record {
+        let is_time = self.chunks[0].values.is_none();
+        let mut times: Vec<i64> = self.chunks.iter().flat_map(|chunk| chunk.times.clone()).collect();
+        times.sort_unstable();
+        let values: Vec<i64> = self.chunks.iter().flat_map(|chunk| chunk.values.clone()).flatten().collect();
+        let encoded = |times: &[i64], values: Option<&[i64]>| {
+            let mut out = vec![];
+            statistics(&mut out, times, values);
+            out
+        };
+        let of_chunk = |chunk: &Indexed| (chunk.offset, encoded(&chunk.times, chunk.values.as_deref()));
+        Record {
+            name: self.name.clone(),
+            dtype: if is_time { DataType::Vector } else { DataType::Int64 },
+            statistics: encoded(&times, (!is_time).then_some(&values)),
+            chunks: self.chunks.iter().map(of_chunk).collect(),
+        }
+    }
 }
 
 /// What surrounds the index.
@@ -148,7 +269,7 @@ pub struct Footer {
 /// Writes a file whose devices all have one table (segment 0).
 pub fn file(devices: &[Device], footer: &Footer) -> Vec<u8> {
     let mut out = b"TsFile\x04".to_vec();
-    let mut index: Vec<(Vec<Option<String>>, Vec<Series>)> = vec![];
+    let mut index = vec![];
     for device in devices {
         let mut series = vec![];
         out.push(0);
@@ -157,8 +278,13 @@ pub fn file(devices: &[Device], footer: &Footer) -> Vec<u8> {
             .chunks
             .iter()
             .for_each(|rows| put_rows(&mut out, footer.gap, device.aligned, rows, &mut series));
-        index.push((device.segments.clone(), series));
+        index.push((device.segments.clone(), series.iter().map(Series::record).collect()));
     }
+    put_index(out, index, footer)
+}
+
+/// Puts index and footer behind the data.
+fn put_index(mut out: Vec<u8>, index: Vec<(Vec<Option<String>>, Vec<Record>)>, footer: &Footer) -> Vec<u8> {
     let gap = footer.gap as i64;
     let meta_offset = out.len() as i64 + gap;
     out.push(2);

@@ -1,6 +1,6 @@
 //! Rows of many devices.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
@@ -36,14 +36,31 @@ impl Default for ScanBatch {
     }
 }
 
+/// Bytes of the rows of a device that is read as a whole, however many values these are.
+const SMALL_BYTES: usize = 2 << 20;
+
 /// What has been read ahead of one device.
 enum Ahead {
-    Rows { device: DeviceId, fields: Vec<Field>, left_out: Vec<core_codec::Error>, batches: VecDeque<Batch> },
-    Large { device: DeviceEntry, plan: Plan },
+    Rows(Whole),
+    Large {
+        device: DeviceEntry,
+        plan: Plan,
+    },
+    /// The device, or the index, if that is what cannot be read.
+    Failed(Option<DeviceId>, Error),
+}
+
+/// A device of which all rows have been read, or all before it cannot be read.
+struct Whole {
+    device: DeviceId,
+    fields: Vec<Field>,
+    left_out: Vec<core_codec::Error>,
+    batches: VecDeque<Batch>,
+    error: Option<Error>,
 }
 
 /// What has been read of some devices, in order.
-type Group = VecDeque<Result<Ahead, Error>>;
+type Group = VecDeque<Ahead>;
 
 /// What reading a device takes, used again for the next: memory that is new costs more than decoding into it, and what
 /// one thread frees another has to ask for.
@@ -76,7 +93,9 @@ pub struct Scan<'a> {
     spare: Vec<Batch>,
     ahead: Group,
     large: Option<(DeviceId, RowReader<'a>)>,
-    left_out: BTreeSet<String>,
+    /// By their texts.
+    left_out: BTreeMap<String, core_codec::Error>,
+    failed: Option<DeviceId>,
 }
 
 impl TsFile {
@@ -103,7 +122,8 @@ impl TsFile {
             spare: Vec::new(),
             ahead: VecDeque::new(),
             large: None,
-            left_out: BTreeSet::new(),
+            left_out: BTreeMap::new(),
+            failed: None,
         }
     }
 }
@@ -111,7 +131,7 @@ impl TsFile {
 impl Iterator for Scan<'_> {
     type Item = Result<ScanBatch, Error>;
 
-    /// The next rows. After an error there is nothing more.
+    /// As [`read`](Scan::read), into memory that is new.
     fn next(&mut self) -> Option<Self::Item> {
         let mut batch = ScanBatch::default();
         match self.read(&mut batch) {
@@ -124,55 +144,70 @@ impl Iterator for Scan<'_> {
 
 impl Scan<'_> {
     /// Why columns that were not named, and values of one among several columns, have been left out so far.
-    pub fn left_out(&self) -> impl Iterator<Item = &str> {
-        self.left_out.iter().map(String::as_str)
+    pub fn left_out(&self) -> impl Iterator<Item = &core_codec::Error> {
+        self.left_out.values()
+    }
+
+    /// The device that the last error is about; `None` where it is about the index.
+    #[must_use]
+    pub fn failed(&self) -> Option<&DeviceId> {
+        self.failed.as_ref()
     }
 
     /// Replaces `into` by the next rows; its memory is used again, which the iterator cannot. `false` when there
     /// are no more.
     ///
     /// # Errors
-    /// What is wrong with the file. After an error there is nothing more.
+    /// What is wrong with a device: the next call goes on with the one after it. After an error of the input there
+    /// is nothing more.
     pub fn read(&mut self, into: &mut ScanBatch) -> Result<bool, Error> {
         let done = self.advance(into);
-        if done.is_err() {
+        if matches!(done, Err(Error::Io(_))) {
             self.devices.failed = true;
             self.reading.clear();
             self.ahead.clear();
-            self.large = None;
         }
         done
     }
 
     fn advance(&mut self, into: &mut ScanBatch) -> Result<bool, Error> {
         loop {
-            if let Some((device, rows)) = &mut self.large {
-                let more = rows.next(&mut into.batch)?;
-                self.left_out.extend(rows.left_out().iter().map(ToString::to_string));
-                if more {
-                    if into.device != *device {
-                        into.device = device.clone();
-                        into.fields = rows.fields().to_vec();
+            if let Some((device, mut rows)) = self.large.take() {
+                let more = rows.next(&mut into.batch);
+                self.leave_out(rows.left_out());
+                match more {
+                    Ok(true) => {
+                        if into.device != device {
+                            into.device = device.clone();
+                            into.fields = rows.fields().to_vec();
+                        }
+                        self.large = Some((device, rows));
+                        return Ok(true);
                     }
-                    return Ok(true);
+                    Ok(false) => {}
+                    Err(error) => return self.fail(Some(device), error),
                 }
-                self.large = None;
             }
             match self.ahead.pop_front() {
-                Some(Err(error)) => return Err(error),
-                Some(Ok(Ahead::Large { device, plan })) => {
+                Some(Ahead::Failed(device, error)) => return self.fail(device, error),
+                Some(Ahead::Large { device, plan }) => {
                     self.large = Some((device.id, self.file.read(plan)));
                     // Fields are of the batch before.
                     into.device = DeviceId::new(Vec::new());
                 }
-                Some(Ok(Ahead::Rows { device, fields, left_out, mut batches })) => {
-                    self.left_out.extend(left_out.iter().map(ToString::to_string));
-                    let Some(batch) = batches.pop_front() else { continue };
-                    self.spare.push(mem::replace(&mut into.batch, batch));
-                    (into.device, into.fields) = (device.clone(), fields.clone());
-                    if !batches.is_empty() {
-                        let left_out = Vec::new();
-                        self.ahead.push_front(Ok(Ahead::Rows { device, fields, left_out, batches }));
+                Some(Ahead::Rows(mut whole)) => {
+                    self.leave_out(&whole.left_out);
+                    whole.left_out.clear();
+                    let Some(batch) = whole.batches.pop_front() else {
+                        match whole.error {
+                            Some(error) => return self.fail(Some(whole.device), error),
+                            None => continue,
+                        }
+                    };
+                    self.keep(mem::replace(&mut into.batch, batch));
+                    (into.device, into.fields) = (whole.device.clone(), whole.fields.clone());
+                    if !whole.batches.is_empty() || whole.error.is_some() {
+                        self.ahead.push_front(Ahead::Rows(whole));
                     }
                     return Ok(true);
                 }
@@ -182,13 +217,29 @@ impl Scan<'_> {
         }
     }
 
+    fn fail(&mut self, device: Option<DeviceId>, error: Error) -> Result<bool, Error> {
+        self.failed = device;
+        Err(error)
+    }
+
+    fn leave_out(&mut self, errors: &[core_codec::Error]) {
+        self.left_out.extend(errors.iter().map(|error| (error.to_string(), error.clone())));
+    }
+
+    /// Keeps the memory of a batch, unless it is much.
+    fn keep(&mut self, batch: Batch) {
+        if batch.held() <= SMALL_BYTES {
+            self.spare.push(batch);
+        }
+    }
+
     /// Reads the next devices. Says whether there were any.
     fn read_ahead(&mut self) -> bool {
         let threads = rayon::current_num_threads();
         let Some(map) = self.file.input.shared_map().filter(|_| threads > 1) else {
             let next = self.entries(1).pop();
             let mut memory = self.memory();
-            self.ahead.extend(next.map(|device| self.query.read(self.file, device?, &mut memory)));
+            self.ahead.extend(next.map(|device| self.query.read(self.file, device, &mut memory)));
             self.memories.push(memory);
             return !self.ahead.is_empty();
         };
@@ -201,7 +252,7 @@ impl Scan<'_> {
             let (reader, map, query) = (self.file.reader.clone(), map.clone(), self.query.clone());
             let mut memory = self.memory();
             self.reading.push_back(parallel::start(move || {
-                let read = |device: Result<_, _>| query.read_mapped(&reader, &map, device?, &mut memory);
+                let read = |device: Result<_, _>| query.read_mapped(&reader, &map, device, &mut memory);
                 (entries.into_iter().map(read).collect(), memory)
             }));
         }
@@ -233,13 +284,15 @@ impl Query {
         self.columns.as_ref().map(|names| names.iter().map(String::as_str).collect())
     }
 
-    fn read(&self, file: &TsFile, device: DeviceEntry, memory: &mut Memory) -> Result<Ahead, Error> {
-        match file.input.mapped() {
-            Some(bytes) => self.read_mapped(&file.reader, bytes, device, memory),
-            None => {
-                let plan = file.plan(&device, self.columns().as_deref(), self.range)?;
-                Ok(Ahead::Large { device, plan })
-            }
+    fn read(&self, file: &TsFile, device: Result<DeviceEntry, Error>, memory: &mut Memory) -> Ahead {
+        if let Some(bytes) = file.input.mapped() {
+            return self.read_mapped(&file.reader, bytes, device, memory);
+        }
+        let plan = |device: &DeviceEntry| file.plan(device, self.columns().as_deref(), self.range);
+        match device.map(|device| (plan(&device), device)) {
+            Ok((Ok(plan), device)) => Ahead::Large { device, plan },
+            Ok((Err(error), device)) => Ahead::Failed(Some(device.id), error),
+            Err(error) => Ahead::Failed(None, error),
         }
     }
 
@@ -248,38 +301,71 @@ impl Query {
         &self,
         reader: &Reader,
         bytes: &[u8],
-        device: DeviceEntry,
+        device: Result<DeviceEntry, Error>,
         memory: &mut Memory,
-    ) -> Result<Ahead, Error> {
-        let plan = complete(Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range))?;
-        if plan.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
-            return Ok(Ahead::Large { device, plan });
-        }
-        let (fields, mut left_out) = (plan.fields.clone(), plan.left_out.clone());
-        let rows = match &mut memory.rows {
-            Some(rows) => {
-                rows.restart(reader, plan);
-                rows
-            }
-            none => none.insert(Rows::new(reader, plan)),
+    ) -> Ahead {
+        let device = match device {
+            Ok(device) => device,
+            Err(error) => return Ahead::Failed(None, error),
         };
-        let (mut batches, mut found) = (VecDeque::new(), 0);
-        loop {
-            let mut batch = memory.batches.pop().unwrap_or_default();
-            if !complete(rows.next(reader, bytes, &Serial, &mut batch))? {
-                memory.batches.push(batch);
-                left_out.extend(rows.take_left_out());
-                return Ok(Ahead::Rows { device: device.id, fields, left_out, batches });
+        let plan = || complete(Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range));
+        let found = plan().and_then(|found| {
+            if found.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
+                return Ok(Err(found));
             }
-            found += batch.rows() as u64 * batch.columns.len() as u64;
-            if found > 4 * SMALL {
-                let kind =
-                    ErrorKind::Invalid("pages hold far more values than the statistics of their chunks say");
-                return Err(core_codec::Error::new("chunk", kind).item(device.id.to_string()).into());
+            match whole(reader, bytes, &device, found, memory) {
+                Some(whole) => Ok(Ok(whole)),
+                None => plan().map(Err),
             }
-            batches.push_back(batch);
+        });
+        match found {
+            Ok(Ok(whole)) => Ahead::Rows(whole),
+            Ok(Err(plan)) => Ahead::Large { device, plan },
+            Err(error) => Ahead::Failed(Some(device.id), error.into()),
         }
     }
+}
+
+/// Reads all rows of a device; `None` where they are larger than their number lets expect.
+fn whole(
+    reader: &Reader,
+    bytes: &[u8],
+    device: &DeviceEntry,
+    plan: Plan,
+    memory: &mut Memory,
+) -> Option<Whole> {
+    let (fields, mut left_out) = (plan.fields.clone(), plan.left_out.clone());
+    let rows = match &mut memory.rows {
+        Some(rows) => {
+            rows.restart(reader, plan);
+            rows
+        }
+        none => none.insert(Rows::new(reader, plan)),
+    };
+    let (mut batches, mut found, mut held) = (VecDeque::new(), 0, 0);
+    let error = loop {
+        let mut batch = memory.batches.pop().unwrap_or_default();
+        match complete(rows.next(reader, bytes, &Serial, &mut batch)) {
+            Ok(true) => {}
+            end => {
+                memory.batches.push(batch);
+                break end.err();
+            }
+        }
+        found += batch.rows() as u64 * (batch.columns.len() as u64).max(1);
+        if found > 4 * SMALL {
+            let kind =
+                ErrorKind::Invalid("pages hold far more values than the statistics of their chunks say");
+            break Some(core_codec::Error::new("chunk", kind));
+        }
+        held += batch.held();
+        if held > SMALL_BYTES {
+            return None;
+        }
+        batches.push_back(batch);
+    };
+    left_out.extend(rows.take_left_out());
+    Some(Whole { device: device.id.clone(), fields, left_out, batches, error: error.map(Error::from) })
 }
 
 /// Values of a piece by its statistics; many where there are none.

@@ -1,13 +1,16 @@
 //! Holds statistics, bloom filter and index of a file against its data.
 
-use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use core_codec::Severity;
+use core_codec::tsfile::chunk::{Chunk, Page, PageCursor, Role};
+use core_codec::tsfile::page::PageDecoder;
 use core_codec::tsfile::query::{Batch, Piece, Plan, TimeRange};
 use core_codec::tsfile::scan::{Entry, Scanner};
 use core_codec::tsfile::{
-    DataType, DeviceEntry, Encoding, Series, Statistics, Summary, Value, ValueStatistics,
+    ChunkMetadata, Column, DataType, DeviceEntry, DeviceId, Encoding, Series, Statistics, Summary, Value,
+    ValueStatistics,
 };
+use core_codec::{ErrorKind, Severity};
 
 use super::TsFile;
 use crate::error::Error;
@@ -23,8 +26,98 @@ pub struct Finding {
     pub message: String,
 }
 
-/// The series that the chunk at an offset belongs to.
-type Owners = BTreeMap<u64, String>;
+/// A chunk that the index names: its offset, and a [hash](owner) of the series that it is of. Files have millions of
+/// them, and names of any length.
+type Indexed = (u64, u64);
+
+fn owner(device: &DeviceId, measurement: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (device, measurement).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The pages of a chunk, one after another.
+struct Pages<'a> {
+    chunk: Chunk,
+    cursor: PageCursor,
+    /// Of the chunk, by the index.
+    statistics: Option<&'a Statistics>,
+}
+
+impl<'a> Pages<'a> {
+    fn open(file: &TsFile, name: &str, meta: &'a ChunkMetadata, role: Role) -> Result<Self, Error> {
+        let chunk = file.input.run(|source| file.reader.chunk(source, name, meta))?;
+        if chunk.role != role {
+            let kind = ErrorKind::Invalid("chunk of another role than its column has");
+            return Err(core_codec::Error::new("chunk", kind).at(meta.offset).item(name).into());
+        }
+        Ok(Self { cursor: chunk.pages(), chunk, statistics: meta.statistics.as_ref() })
+    }
+
+    fn next(&mut self, file: &TsFile) -> Result<Option<Page>, Error> {
+        file.input.run(|source| self.cursor.next(source, file.reader.limits()))
+    }
+
+    /// What there is to decode a page by: its own statistics or, where it is the only one, the chunk's.
+    fn statistics<'s>(&'s self, page: &'s Page) -> Option<&'s Statistics> {
+        if self.chunk.several_pages { page.statistics.as_ref() } else { self.statistics }
+    }
+}
+
+/// The rows of a chunk, page by page: also of pages that have none, which a query passes over.
+struct Decoded<'a> {
+    /// Of aligned measurements.
+    times: Option<Pages<'a>>,
+    values: Pages<'a>,
+    decoder: PageDecoder,
+    /// The last time that was decoded.
+    last: Option<i64>,
+    rows: Batch,
+}
+
+impl<'a> Decoded<'a> {
+    fn open(
+        file: &TsFile,
+        piece: &'a Piece,
+        meta: &'a ChunkMetadata,
+        series: &Series,
+    ) -> Result<Self, Error> {
+        let times = piece.time.as_ref().map(|meta| Pages::open(file, "", meta, Role::Time)).transpose()?;
+        let role = if times.is_some() { Role::Value } else { Role::Plain };
+        let values = Pages::open(file, &series.name, meta, role)?;
+        let column = Column::new(series.dtype).ok_or_else(|| {
+            let kind = ErrorKind::Unsupported("type of its values");
+            core_codec::Error::new("column", kind).item(series.name.clone()).detail(series.dtype.name())
+        })?;
+        let rows = Batch { times: Vec::new(), columns: vec![column] };
+        Ok(Self { times, values, decoder: file.reader.decoder(), last: None, rows })
+    }
+
+    /// Decodes the next page of values; `None` at the end of the chunk. Aligned values without times are passed over.
+    fn next(&mut self, file: &TsFile) -> Result<Option<Page>, Error> {
+        let Self { times: aligned, values, decoder, rows: Batch { times, columns }, .. } = self;
+        let (Some(page), Some(column)) = (values.next(file)?, columns.first_mut()) else { return Ok(None) };
+        let Some(aligned) = aligned else {
+            let statistics = values.statistics(&page);
+            file.input.run(|source| decoder.rows(source, &values.chunk, &page, statistics, times, column))?;
+            return Ok(Some(page));
+        };
+        let Some(time) = aligned.next(file)? else { return Ok(None) };
+        let statistics = aligned.statistics(&time);
+        file.input.run(|source| decoder.times(source, &aligned.chunk, &time, statistics, times))?;
+        let (statistics, rows) = (values.statistics(&page), times.len());
+        file.input.run(|source| decoder.values(source, &values.chunk, &page, statistics, rows, column))?;
+        Ok(Some(page))
+    }
+
+    /// Whether the times of the page go on from those of the pages before.
+    fn is_in_order(&mut self) -> bool {
+        let times = &self.rows.times;
+        let goes_on = times.first().is_none_or(|&first| self.last.is_none_or(|last| last < first));
+        self.last = times.last().copied().or(self.last);
+        goes_on && times.is_sorted_by(|a, b| a < b)
+    }
+}
 
 /// What the values of a page or chunk are in truth.
 #[derive(Default)]
@@ -272,55 +365,66 @@ impl TsFile {
     /// # Errors
     /// Those of `emit`.
     pub fn verify<E>(&self, mut emit: impl FnMut(Finding) -> Result<(), E>) -> Result<(), E> {
-        let mut indexed = Owners::new();
+        let mut indexed = Vec::new();
         for device in self.devices(None) {
             match device {
                 Ok(device) => self.verify_device(&device, &mut indexed, &mut emit)?,
                 Err(error) => emit(wrong("index", error.to_string()))?,
             }
         }
-        let mut scanned = Owners::new();
-        if let Err(error) = self.scan_chunks(&mut scanned) {
-            emit(wrong("data section", error.to_string()))?;
-        }
-        for (offset, owner) in &indexed {
-            match scanned.get(offset) {
-                Some(found) if found == owner => {}
-                Some(found) => {
-                    let message =
-                        format!("gives the chunk at byte {offset}, which is of {found}, to {owner}");
-                    emit(wrong("index", message))?;
-                }
-                None => {
-                    let message =
-                        format!("names a chunk at byte {offset} that the data section does not have");
-                    emit(wrong("index", message))?;
-                }
-            }
-        }
-        for offset in scanned.keys().filter(|offset| !indexed.contains_key(offset)) {
-            emit(odd("index", format!("does not name the chunk at byte {offset}")))?;
-        }
-        Ok(())
+        indexed.sort_unstable();
+        self.verify_places(&indexed, &mut emit)
     }
 
-    fn scan_chunks(&self, owners: &mut Owners) -> Result<(), Error> {
-        let limits = self.reader.limits();
-        let mut scanner = self.input.run(|source| Scanner::new(source, limits))?;
-        let mut device = String::new();
-        while let Some(entry) = self.input.run(|source| scanner.next(source))? {
-            match entry {
-                Entry::Group(id) => device = id.to_string(),
-                Entry::Chunk(chunk) => {
-                    owners.insert(chunk.offset, format!("{device}.{}", chunk.name));
+    /// Holds the chunks that the index names, by their offsets, against those of the data section.
+    fn verify_places<E>(
+        &self,
+        mut indexed: &[Indexed],
+        emit: &mut impl FnMut(Finding) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let missing = |offset| {
+            wrong("index", format!("names a chunk at byte {offset} that the data section does not have"))
+        };
+        let unreadable = |error: Error| wrong("data section", error.to_string());
+        let mut scanner = match self.input.run(|source| Scanner::new(source, self.reader.limits())) {
+            Ok(scanner) => scanner,
+            Err(error) => return emit(unreadable(error)),
+        };
+        let mut device = DeviceId::new(Vec::new());
+        loop {
+            let chunk = match self.input.run(|source| scanner.next(source)) {
+                Ok(Some(Entry::Chunk(chunk))) => chunk,
+                Ok(Some(Entry::Group(id))) => {
+                    device = id;
+                    continue;
                 }
-                _ => {}
+                Ok(Some(_)) => continue,
+                Ok(None) => break,
+                // Nobody knows which chunks stand behind.
+                Err(error) => return emit(unreadable(error)),
+            };
+            let at = chunk.offset;
+            let here = |offset: u64| move |entry: &Indexed| entry.0 < offset;
+            let (before, rest) = indexed.split_at(indexed.partition_point(here(at)));
+            let (named, rest) = rest.split_at(rest.partition_point(here(at + 1)));
+            indexed = rest;
+            before.iter().try_for_each(|&(offset, _)| emit(missing(offset)))?;
+            if named.is_empty() {
+                emit(odd("index", format!("does not name the chunk at byte {at}")))?;
+            }
+            let found = owner(&device, &chunk.name);
+            for _ in named.iter().filter(|(_, owner)| *owner != found) {
+                let series = self.metadata().series_name(&device, &chunk.name);
+                let message =
+                    format!("gives the chunk at byte {at}, which is of {series}, to another series");
+                emit(wrong("index", message))?;
             }
         }
+        indexed.iter().try_for_each(|&(offset, _)| emit(missing(offset)))?;
         let (expected, found) = (self.metadata().meta_offset, scanner.position());
         if expected != found {
-            let kind = core_codec::ErrorKind::Mismatch { what: "end of the data", expected, found };
-            return Err(core_codec::Error::new("data section", kind).at(found).into());
+            let kind = ErrorKind::Mismatch { what: "end of the data", expected, found };
+            emit(unreadable(core_codec::Error::new("data section", kind).at(found).into()))?;
         }
         Ok(())
     }
@@ -328,38 +432,39 @@ impl TsFile {
     fn verify_device<E>(
         &self,
         device: &DeviceEntry,
-        indexed: &mut Owners,
+        indexed: &mut Vec<Indexed>,
         emit: &mut impl FnMut(Finding) -> Result<(), E>,
     ) -> Result<(), E> {
+        let of_device = |message| wrong(&self.metadata().device_name(&device.id), message);
         match self.device(&device.id) {
             Ok(Some(found)) if found.node == device.node => {}
-            Ok(_) => emit(wrong(&device.id.to_string(), "is not found by its name".into()))?,
-            Err(error) => emit(wrong(&device.id.to_string(), error.to_string()))?,
+            Ok(_) => emit(of_device("is not found by its name".into()))?,
+            Err(error) => emit(of_device(error.to_string()))?,
         }
-        let mut all = Vec::new();
+        let time = match self.input.run(|source| self.reader.series(source, device, "")) {
+            Ok(time) => time,
+            Err(error) => return emit(of_device(error.to_string())),
+        };
         for series in self.series(device) {
-            match series {
-                Ok(series) => all.push(series),
-                Err(error) => return emit(wrong(&device.id.to_string(), error.to_string())),
-            }
-        }
-        let time = all.iter().find(|series| series.is_time()).cloned();
-        for series in &all {
-            let item = format!("{}.{}", device.id, series.name);
-            indexed.extend(series.chunks.iter().map(|chunk| (chunk.offset, item.clone())));
+            let series = match series {
+                Ok(series) => series,
+                Err(error) => {
+                    emit(of_device(error.to_string()))?;
+                    continue;
+                }
+            };
+            let owner = owner(&device.id, &series.name);
+            indexed.extend(series.chunks.iter().map(|chunk| (chunk.offset, owner)));
+            let of_series = |message| wrong(&self.metadata().series_name(&device.id, &series.name), message);
             match self.input.run(|source| self.reader.may_hold(source, &device.id, &series.name)) {
                 Ok(true) => {}
-                Ok(false) => emit(wrong(&item, "is not in the bloom filter".into()))?,
-                Err(error) => emit(wrong(&item, error.to_string()))?,
+                Ok(false) => emit(of_series("is not in the bloom filter".into()))?,
+                Err(error) => emit(of_series(error.to_string()))?,
             }
             if !series.is_time() {
-                let (found, error) = self.verify_series(time.as_ref(), series);
-                for message in found {
-                    emit(wrong(&item, message))?;
-                }
-                if let Some(error) = error {
-                    emit(wrong(&item, error.to_string()))?;
-                }
+                let (found, error) = self.verify_series(time.as_ref(), &series);
+                found.into_iter().try_for_each(|message| emit(of_series(message)))?;
+                error.map_or(Ok(()), |error| emit(of_series(error.to_string())))?;
             }
         }
         Ok(())
@@ -371,7 +476,7 @@ impl TsFile {
         let mut total = Truth::default();
         let plan = Plan::of_series(time.cloned(), vec![series.clone()], TimeRange::ALL);
         for piece in &plan.pieces {
-            if let Err(error) = self.verify_piece(&plan, piece, series, &mut total, &mut found) {
+            if let Err(error) = self.verify_piece(piece, series, &mut total, &mut found) {
                 return (found, Some(error));
             }
         }
@@ -384,40 +489,36 @@ impl TsFile {
 
     fn verify_piece(
         &self,
-        plan: &Plan,
         piece: &Piece,
         series: &Series,
         total: &mut Truth,
         found: &mut Vec<String>,
     ) -> Result<(), Error> {
         let Some((_, meta)) = piece.columns.first() else { return Ok(()) };
-        let chunk = self.input.run(|source| self.reader.chunk(source, &series.name, meta))?;
-        if chunk.dtype != series.dtype {
-            found.push(format!("chunk at byte {} has type {}", chunk.offset, chunk.dtype));
+        let mut pages = Decoded::open(self, piece, meta, series)?;
+        let Chunk { offset, dtype, encoding, .. } = pages.values.chunk;
+        if dtype != series.dtype {
+            found.push(format!("chunk at byte {offset} has type {dtype}"));
             return Ok(());
         }
-        let rounded = matches!(chunk.encoding, Encoding::Rle | Encoding::Ts2Diff | Encoding::Sprintz)
-            && matches!(chunk.dtype, DataType::Float | DataType::Double);
-        let mut pages = chunk.pages();
-        let single = Plan { pieces: vec![piece.clone()], ..plan.clone() };
-        let mut rows = self.read(single).serial();
-        let (mut batch, mut whole) = (Batch::default(), Truth::default());
-        while rows.next(&mut batch)? {
-            let page = self.input.run(|source| pages.next(source, self.reader.limits()))?;
-            let mut of_page = Truth::default();
-            of_page.merge(&batch);
-            whole.merge(&batch);
-            total.merge(&batch);
-            if let Some(statistics) = page.as_ref().and_then(|page| page.statistics.as_ref()) {
-                let at = page.as_ref().map_or(0, |page| page.offset);
-                let differences = of_page.differences(statistics, rounded);
-                found.extend(differences.into_iter().map(|text| format!("page at byte {at}: {text}")));
+        let rounded = matches!(encoding, Encoding::Rle | Encoding::Ts2Diff | Encoding::Sprintz)
+            && matches!(dtype, DataType::Float | DataType::Double);
+        let mut whole = Truth::default();
+        while let Some(page) = pages.next(self)? {
+            let at = page.offset;
+            if !pages.is_in_order() {
+                found.push(format!("page at byte {at}: its times are not in order"));
             }
+            let mut of_page = Truth::default();
+            of_page.merge(&pages.rows);
+            whole.merge(&pages.rows);
+            total.merge(&pages.rows);
+            let differences = page.statistics.iter().flat_map(|stored| of_page.differences(stored, rounded));
+            found.extend(differences.map(|text| format!("page at byte {at}: {text}")));
         }
         if let Some(statistics) = &meta.statistics {
             let differences = whole.differences(statistics, rounded);
-            let at = chunk.offset;
-            found.extend(differences.into_iter().map(|text| format!("chunk at byte {at}: {text}")));
+            found.extend(differences.into_iter().map(|text| format!("chunk at byte {offset}: {text}")));
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ pub fn decode<'a>(input: &'a [u8], count: usize, out: &mut Binaries) -> Result<&
         entries.push(entry);
     }
     let mut indexes: Vec<i32> = Vec::new();
+    limits::room(&mut indexes, count)?;
     let rest = rle::decode(rest, count, &mut indexes)?;
     let entry = |index: i32| {
         let entry = usize::try_from(index).ok().and_then(|index| entries.get(index));
@@ -41,7 +42,7 @@ pub fn decode<'a>(input: &'a [u8], count: usize, out: &mut Binaries) -> Result<&
         bytes += entry(index)?.len() as u64;
         limits::check("bytes of strings in a page", bytes, MOST_BYTES)?;
     }
-    out.reserve(count, bytes as usize);
+    out.reserve(count, bytes as usize)?;
     for index in indexes {
         out.push(entry(index)?)?;
     }

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::error::ErrorKind;
+use crate::limits;
 use crate::tsfile::column::Values;
 use crate::tsfile::types::{DataType, Encoding};
 
@@ -126,6 +127,7 @@ pub fn decode(
     count: usize,
     out: &mut Values,
 ) -> Result<(), ErrorKind> {
+    out.reserve(count)?;
     let rest = match out {
         Values::Boolean(out) => boolean(encoding, input, count, out),
         Values::Int32(out) => integer(encoding, flavour, input, count, out),
@@ -174,6 +176,7 @@ fn boolean<'a>(encoding: Encoding, input: &'a [u8], count: usize, out: &mut Vec<
         Encoding::Plain => plain::boolean(input, count, out),
         Encoding::Rle => {
             let mut bits = Vec::new();
+            limits::room(&mut bits, count)?;
             let rest = rle::decode::<i32>(input, count, &mut bits)?;
             if let Some(&other) = bits.iter().find(|bit| !(0..=1).contains(*bit)) {
                 let found = u64::from(other as u32);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Word, part, split};
 use crate::error::ErrorKind;
+use crate::limits::room;
 use crate::tsfile::column::Binaries;
 use crate::tsfile::wire::{unzigzag32, uvarint, varint};
 
@@ -42,7 +43,7 @@ pub fn fixed<'a, T: Word>(input: &'a [u8], count: usize, out: &mut Vec<T>) -> Re
 /// As [`uvarint`].
 pub fn varints<'a>(mut input: &'a [u8], count: usize, out: &mut Vec<i32>) -> Result<&'a [u8], ErrorKind> {
     // Each takes a byte at least.
-    out.reserve(count.min(input.len()));
+    room(out, count.min(input.len()))?;
     for _ in 0..count {
         let value;
         (input, value) = match *input {
@@ -59,13 +60,43 @@ pub fn varints<'a>(mut input: &'a [u8], count: usize, out: &mut Vec<i32>) -> Res
 /// # Errors
 /// As [`varint`]; a negative length is [`ErrorKind::Invalid`], since a null has no place here.
 pub fn binary<'a>(mut input: &'a [u8], count: usize, out: &mut Binaries) -> Result<&'a [u8], ErrorKind> {
-    out.reserve(count.min(input.len()), input.len().saturating_sub(count));
+    out.reserve(count.min(input.len()), input.len().saturating_sub(count))?;
     for _ in 0..count {
         let bytes;
         (bytes, input) = one(input)?;
         out.push(bytes)?;
     }
     Ok(input)
+}
+
+/// Decodes as [`binary`], in place of what is in `out`, the strings that `bytes` has from `start` to its end: they are
+/// moved together where they stand, since a second copy of large ones would take as much memory again.
+///
+/// # Errors
+/// As [`binary`], and for bytes left over.
+pub(crate) fn binary_within(
+    mut bytes: Vec<u8>,
+    mut start: usize,
+    count: usize,
+    out: &mut Binaries,
+) -> Result<(), ErrorKind> {
+    out.clear();
+    out.reserve(count.min(bytes.len()), 0)?;
+    let mut end = 0;
+    for _ in 0..count {
+        let (text, rest) = one(&bytes[start..])?;
+        let (length, behind) = (text.len(), bytes.len() - rest.len());
+        bytes.copy_within(behind - length..behind, end);
+        end += length;
+        out.push_end(end)?;
+        start = behind;
+    }
+    if start < bytes.len() {
+        return Err(ErrorKind::Invalid("bytes left over after the last value"));
+    }
+    bytes.truncate(end);
+    out.take_over(bytes);
+    Ok(())
 }
 
 /// One byte string.
@@ -107,6 +138,11 @@ mod tests {
         binary(&[4, b'a', b'b', 0], 2, &mut out).unwrap();
         assert_eq!(out.iter().collect::<Vec<_>>(), [&b"ab"[..], b""]);
         assert!(matches!(binary(&[1], 1, &mut out), Err(ErrorKind::Invalid(_))));
+        let mut within = Binaries::default();
+        binary_within(vec![9, 9, 4, b'a', b'b', 0, 2, b'c'], 2, 3, &mut within).unwrap();
+        assert_eq!(within.iter().collect::<Vec<_>>(), [&b"ab"[..], b"", b"c"]);
+        assert!(binary_within(vec![4, b'a', b'b', 0], 0, 1, &mut within).is_err());
+        assert!(binary_within(vec![4, b'a'], 0, 1, &mut within).is_err());
         let cut = ErrorKind::Truncated { needed: 2, available: 1 };
         assert_eq!(binary(&[4, b'a'], 1, &mut out), Err(cut));
     }

@@ -18,6 +18,12 @@ impl Part<'_> {
     fn times(&self) -> &[i64] {
         &self.work.block.times[self.rows.clone()]
     }
+
+    /// Leaves out the rows behind `horizon`. Says whether there are others.
+    pub(super) fn cut(&mut self, horizon: i64) -> bool {
+        self.rows.end = self.rows.start + self.times().partition_point(|&time| time <= horizon);
+        !self.rows.is_empty()
+    }
 }
 
 /// Sorts the rows of a block; of several with one time the last wins.
@@ -85,9 +91,9 @@ pub(super) fn append(part: &Part<'_>, batch: &mut Batch) -> Result<(), ErrorKind
     Ok(())
 }
 
-/// Appends the rows of several blocks; `parts` are by rank, and a later value wins.
+/// Gives the times of `batch`, which are the [`union`] of those of the parts, their values; `parts` are by rank, and a
+/// later value wins.
 pub(super) fn merge(parts: &[Part<'_>], batch: &mut Batch) -> Result<(), ErrorKind> {
-    union(parts, &mut batch.times);
     let Batch { times, columns } = batch;
     for (field, target) in columns.iter_mut().enumerate() {
         let sources: Vec<(&Column, &Part<'_>)> = parts
@@ -109,16 +115,16 @@ pub(super) fn merge(parts: &[Part<'_>], batch: &mut Batch) -> Result<(), ErrorKi
     Ok(())
 }
 
-/// All times of all parts, once each.
-fn union(parts: &[Part<'_>], times: &mut Vec<i64>) {
+/// The first times of all parts, once each, `most` of them.
+pub(super) fn union(parts: &[Part<'_>], most: usize, times: &mut Vec<i64>) {
     if let [first, others @ ..] = parts
         && others.iter().all(|other| other.times() == first.times())
     {
-        times.extend_from_slice(first.times());
+        times.extend(first.times().iter().take(most));
         return;
     }
     let mut heads = alloc::vec![0usize; parts.len()];
-    loop {
+    while times.len() < most {
         let head = |(part, &at): (&Part<'_>, &usize)| part.times().get(at).copied();
         let Some(next) = parts.iter().zip(&heads).filter_map(head).min() else { return };
         times.push(next);

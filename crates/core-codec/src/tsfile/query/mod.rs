@@ -1,7 +1,8 @@
 //! Rows of a device: some columns, in a time range, as batches of columns.
 //!
 //! [`Plan`] says which chunks hold them, [`Rows`] reads and merges these page by page. What a statistic rules out
-//! is not read. Memory is bounded by the pages of the chunks that overlap in time, and these by 1 GiB.
+//! is not read. Memory is bounded by the pages of the chunks that overlap in time, and these by 64 MiB, 256 KiB for each
+//! column, and 16 bytes for each byte that they are stored in.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,8 +23,17 @@ pub use piece::Work;
 pub use plan::{Piece, Plan};
 pub use rows::{Executor, Rows, Serial, Task};
 
-/// Bytes that the decoded pages which overlap in time may take together, and one range of rows alone.
-const MEMORY: u64 = 1 << 30;
+/// Bytes of memory that decoded pages may take together, beyond what good data would: some bytes for each
+/// stored one.
+const MEMORY: u64 = 64 << 20;
+
+/// And for each column, as many as a page takes of the size that the writers make by default, times included.
+const COLUMN_MEMORY: u64 = 256 << 10;
+
+/// The memory for pages of so many columns, beyond what good data would take.
+fn memory(columns: usize) -> u64 {
+    MEMORY.saturating_add((columns as u64).saturating_mul(COLUMN_MEMORY))
+}
 
 /// A closed range of times, in the unit of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,5 +79,12 @@ impl Batch {
     #[must_use]
     pub fn rows(&self) -> usize {
         self.times.len()
+    }
+
+    /// Bytes of memory that it holds, used or not.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let columns: usize = self.columns.iter().map(Column::held).sum();
+        columns + self.times.capacity() * size_of::<i64>()
     }
 }

@@ -5,14 +5,14 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::plan::Piece;
-use super::{Batch, Field, MEMORY, TimeRange};
+use super::{Batch, Field, TimeRange, memory};
 use crate::error::{Error, ErrorKind};
 use crate::limits::check;
 use crate::source::{Poll, Source, Stop};
 use crate::tsfile::chunk::{Chunk, Page, PageCursor, Role};
 use crate::tsfile::column::Column;
 use crate::tsfile::file::TsFile;
-use crate::tsfile::page::PageDecoder;
+use crate::tsfile::page::{EXPANSION, PageDecoder};
 use crate::tsfile::series::ChunkMetadata;
 use crate::tsfile::statistics::Statistics;
 
@@ -66,6 +66,34 @@ struct Segment {
     time: Option<Page>,
     /// In the order of the columns; `None` where a column has no page here, which means no value.
     columns: Vec<Option<Page>>,
+}
+
+impl Segment {
+    fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.time.iter().chain(self.columns.iter().flatten())
+    }
+
+    /// The payloads.
+    fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.pages().map(|page| page.payload.clone()).filter(|range| !range.is_empty())
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.ranges().map(|range| range.end - range.start).sum()
+    }
+
+    fn expected(&self) -> u64 {
+        let first = self.chunks.columns.first().map(|(_, known)| known).zip(self.columns.first());
+        let times = match (&self.time, &self.chunks.time, first) {
+            (Some(page), Some(known), _) => known.of(page),
+            (_, _, Some((known, Some(page)))) => known.of(page),
+            _ => None,
+        };
+        let times = times.map_or(0, |statistics| 8 * u64::from(statistics.count));
+        let columns =
+            self.columns.iter().map(|page| page.as_ref().map_or(0, |page| page.uncompressed.into()));
+        columns.map(|bytes: u64| bytes.max(times)).sum::<u64>().saturating_add(times)
+    }
 }
 
 /// A piece that is being read.
@@ -241,16 +269,23 @@ impl Work {
 
     /// Payloads that decoding needs.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        let pages = self.segment.iter().flat_map(|segment| {
-            segment.time.iter().chain(segment.columns.iter().flatten()).map(|page| page.payload.clone())
-        });
-        pages.filter(|range| !range.is_empty())
+        self.segment.iter().flat_map(Segment::ranges)
     }
 
     /// Bytes of the pages as they are stored: a measure of what decoding takes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
-        self.ranges().map(|range| range.end - range.start).sum()
+        self.segment.as_ref().map_or(0, Segment::stored_bytes)
+    }
+
+    /// Bytes that the rows will take, by the headers of the pages.
+    pub(super) fn expected(&self) -> u64 {
+        self.segment.as_ref().map_or(0, Segment::expected)
+    }
+
+    /// The part of some bytes for these pages which good data would not take.
+    pub(super) fn surplus(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.stored_bytes().saturating_mul(EXPANSION))
     }
 
     /// Decodes the pages. How it went is kept until the rows are asked for.
@@ -294,7 +329,9 @@ impl Work {
         let rows = block.times.len();
         // Pages without values cost the file nothing, but a row for each time here.
         let bytes = (rows as u64).saturating_mul(8 * (1 + chunks.columns.len() as u64));
-        check("bytes of a range of rows", bytes, MEMORY)
+        let most =
+            memory(chunks.columns.len()).saturating_add(segment.stored_bytes().saturating_mul(EXPANSION));
+        check("bytes of a range of rows", bytes, most)
             .map_err(|kind| Error::new("page", kind).at(page.offset))?;
         let columns = chunks.columns.iter().zip(&segment.columns).zip(&mut block.columns);
         for (((field, known), page), column) in columns {
@@ -337,14 +374,12 @@ impl Work {
 
     /// Offset of the first page, for errors.
     pub(super) fn offset(&self) -> u64 {
-        let pages = self.segment.iter().flat_map(|s| s.time.iter().chain(s.columns.iter().flatten()));
-        pages.map(|page| page.offset).next().unwrap_or(0)
+        self.segment.iter().flat_map(Segment::pages).map(|page| page.offset).next().unwrap_or(0)
     }
 
-    /// Bytes that the rows take.
-    pub(super) fn bytes(&self) -> usize {
-        let columns: usize = self.block.columns.iter().map(|column| column.values.bytes()).sum();
-        columns + 8 * self.block.times.len()
+    /// Bytes of memory that it holds, used or not.
+    pub(super) fn held(&self) -> u64 {
+        (self.block.held() + self.decoder.held()) as u64
     }
 }
 

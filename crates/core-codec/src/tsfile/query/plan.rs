@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Field, TimeRange};
 use crate::error::{Error, ErrorKind};
-use crate::source::{Poll, Source};
+use crate::source::{Poll, Source, Stop};
 use crate::tsfile::column::Values;
 use crate::tsfile::encoding::is_supported;
 use crate::tsfile::file::TsFile;
@@ -57,7 +57,8 @@ pub struct Plan {
     pub pieces: Vec<Piece>,
     /// The times that it gives.
     pub range: Option<TimeRange>,
-    /// Why columns that were not named are left out: their type or encoding cannot be read.
+    /// Why columns are left out: type or encoding of one that was not named cannot be read, or what the index says
+    /// of one among several.
     pub left_out: Vec<Error>,
 }
 
@@ -67,7 +68,7 @@ impl Plan {
     /// over, by the bloom filter where it knows them.
     ///
     /// # Errors
-    /// What is wrong with the index; [`ErrorKind::Unsupported`] for a column that is named and has no values that
+    /// What is wrong with the index, or with what it says of the only column; [`ErrorKind::Unsupported`] for a column that is named and has no values that
     /// can be read.
     pub fn new<S: Source + ?Sized>(
         file: &TsFile,
@@ -76,21 +77,33 @@ impl Plan {
         columns: Option<&[&str]>,
         range: TimeRange,
     ) -> Poll<Self> {
+        let mut left_out = Vec::new();
         let (time, series) = match columns {
-            None => split_time(file.all_series(source, device)?),
+            None => {
+                let (all, damage) = file.readable_series(source, device)?;
+                left_out = damage;
+                let (time, series) = split_time(all);
+                if time.is_none() && !left_out.is_empty() {
+                    // It may be what cannot be read, and then nothing can.
+                    file.series(source, device, "")?;
+                }
+                (time, series)
+            }
             Some(names) => {
                 let time = file.series(source, device, "")?;
                 let mut series = Vec::new();
                 for &name in names.iter().filter(|name| !name.is_empty()) {
                     if file.may_hold(source, &device.id, name)? {
-                        series.extend(file.series(source, device, name)?);
+                        match file.series(source, device, name) {
+                            Err(Stop::Error(error)) if names.len() > 1 => left_out.push(error),
+                            found => series.extend(found?),
+                        }
                     }
                 }
                 (time, series)
             }
         };
         let mut plan_series = Vec::with_capacity(series.len());
-        let mut left_out = Vec::new();
         for series in series {
             match unreadable(file, source, &series, columns.is_none())? {
                 None => plan_series.push(series),
@@ -128,7 +141,11 @@ fn unreadable<S: Source + ?Sized>(
         return Ok(Some(error(ErrorKind::Unsupported("type of its values"), series.dtype.name())));
     }
     let Some(first) = series.chunks.first().filter(|_| look) else { return Ok(None) };
-    let chunk = file.chunk(source, &series.name, first)?;
+    let chunk = match file.chunk(source, &series.name, first) {
+        // Whoever reads it is told, and the other chunks are read.
+        Err(Stop::Error(_)) => return Ok(None),
+        found => found?,
+    };
     if is_supported(chunk.encoding, chunk.dtype) {
         return Ok(None);
     }

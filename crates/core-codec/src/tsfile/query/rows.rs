@@ -9,15 +9,19 @@ use core::mem;
 use super::merge::{self, Part};
 use super::piece::{Failure, PieceReader, Work};
 use super::plan::{Piece, Plan};
-use super::{Batch, Field, MEMORY, TimeRange};
+use super::{Batch, Field, MEMORY, TimeRange, memory};
 use crate::error::{Error, ErrorKind};
 use crate::limits::check;
 use crate::source::{Poll, Source};
+use crate::tsfile::column::Column;
 use crate::tsfile::file::TsFile;
 use crate::tsfile::series::FIRST_READ;
 
 /// Headers of chunks that are asked for together.
 const HEADERS: usize = 64;
+
+/// Bytes of pages beside which no others are decoded ahead.
+const LARGE: u64 = 4 << 20;
 
 /// Pages that are being decoded.
 #[expect(
@@ -69,8 +73,10 @@ struct Active {
     start: i64,
     /// Pages whose headers have been read.
     taken: Vec<Work>,
-    /// Pages under way, in order.
-    tasks: VecDeque<Task>,
+    /// Pages under way, in order, each with the [surplus](Work::surplus) that its rows may be.
+    tasks: VecDeque<(u64, Task)>,
+    /// There have been pages so large that one after another is decoded.
+    large: bool,
     /// A block with rows that have not been given.
     front: Option<Work>,
     /// No more pages to take.
@@ -86,6 +92,13 @@ impl Active {
         usize::from(self.front.is_some()) + self.taken.len() + self.tasks.len()
     }
 
+    /// Bytes of memory that it holds or will, beyond what good data would take.
+    fn surplus(&self) -> u64 {
+        let front = self.front.as_ref().map_or(0, |work| work.surplus(work.held()));
+        let taken = self.taken.iter().map(|work| work.surplus(work.expected()));
+        taken.chain(self.tasks.iter().map(|(surplus, _)| *surplus)).fold(front, u64::saturating_add)
+    }
+
     fn is_done(&self) -> bool {
         self.exhausted && self.pages() == 0
     }
@@ -98,10 +111,11 @@ impl Active {
         most: usize,
         spare: &mut Vec<Work>,
     ) -> Poll<()> {
-        while !self.exhausted && self.pages() < most {
+        while !self.exhausted && self.pages() < if self.large { 1 } else { most } {
             let mut work = spare.pop().unwrap_or_else(|| Work::new(file.decoder()));
             let taken = self.reader.take(file, source, &mut work);
             if taken == Ok(true) {
+                self.large |= work.expected() > LARGE;
                 self.taken.push(work);
                 continue;
             }
@@ -112,13 +126,15 @@ impl Active {
     }
 
     fn start<S: Source + ?Sized>(&mut self, source: &S, executor: &impl Executor<S>) {
-        self.tasks.extend(self.taken.drain(..).map(|work| executor.start(source, work)));
+        let started =
+            self.taken.drain(..).map(|work| (work.surplus(work.expected()), executor.start(source, work)));
+        self.tasks.extend(started);
     }
 
     /// Waits for the next block with rows, if pages are under way.
     fn settle(&mut self, given: Option<i64>, spare: &mut Vec<Work>) -> Poll<()> {
         while self.front.is_none() {
-            let Some(task) = self.tasks.pop_front() else { break };
+            let Some((_, task)) = self.tasks.pop_front() else { break };
             let mut work = task.finish();
             work.outcome()?;
             self.failed.append(&mut work.failed);
@@ -192,9 +208,10 @@ impl Rows {
     /// Starts to read.
     #[must_use]
     pub fn new(file: &TsFile, plan: Plan) -> Self {
+        let fields = plan.fields.len();
         Self {
             asked: 0,
-            damaged: alloc::vec![false; plan.fields.len()],
+            damaged: alloc::vec![false; fields],
             left_out: Vec::new(),
             fields: plan.fields.into(),
             range: plan.range.unwrap_or(TimeRange::ALL),
@@ -203,7 +220,7 @@ impl Rows {
             active: Vec::new(),
             spare: Vec::new(),
             given: None,
-            memory: file.limits().item_bytes.min(MEMORY),
+            memory: file.limits().item_bytes.min(memory(fields)),
         }
     }
 
@@ -236,6 +253,7 @@ impl Rows {
         executor: &impl Executor<S>,
         batch: &mut Batch,
     ) -> Poll<bool> {
+        batch.columns.iter_mut().for_each(Column::reuse);
         loop {
             self.refill(file, source, executor)?;
             let Some(low) = self.active.iter().filter_map(head).min() else {
@@ -291,6 +309,7 @@ impl Rows {
             start,
             taken: Vec::new(),
             tasks: VecDeque::new(),
+            large: false,
             front: None,
             exhausted: false,
             last: None,
@@ -320,10 +339,15 @@ impl Rows {
         let width = executor.width();
         while self.active.iter().any(|active| active.front.is_none()) {
             // One is given from while the others are decoded.
-            let each = if width == 1 { 1 } else { width.div_ceil(self.active.len()).max(2) };
+            let each = match width {
+                1 => 1,
+                _ if self.surplus() > self.memory / 4 => 1,
+                _ => width.div_ceil(self.active.len()).max(2),
+            };
             for active in &mut self.active {
                 active.take(file, source, each, &mut self.spare)?;
             }
+            self.check_memory()?;
             let ranges: Vec<_> =
                 self.active.iter().flat_map(|active| &active.taken).flat_map(Work::ranges).collect();
             source.request(&ranges)?;
@@ -341,11 +365,24 @@ impl Rows {
             }
             self.active.retain(|active| !active.is_done());
         }
-        let blocks = self.active.iter().filter_map(|active| active.front.as_ref());
-        let bytes: usize = blocks.map(Work::bytes).sum();
-        check("bytes of pages that overlap in time", bytes as u64, self.memory)
-            .map_err(|kind| Error::new("query", kind))?;
+        self.check_memory()?;
         self.spare.truncate(2 * width + self.active.len());
+        Ok(())
+    }
+
+    fn surplus(&self) -> u64 {
+        self.active.iter().chain(&self.ahead).map(Active::surplus).fold(0, u64::saturating_add)
+    }
+
+    /// Sees to it that what is held, and will be when the pages under way are decoded, is within bounds.
+    fn check_memory(&mut self) -> Result<(), Error> {
+        let needed = self.surplus();
+        let spare = self.spare.iter().map(Work::held).fold(needed, u64::saturating_add);
+        if spare > self.memory {
+            self.spare.clear();
+        }
+        check("bytes of pages that overlap in time", needed, self.memory)
+            .map_err(|kind| Error::new("query", kind))?;
         Ok(())
     }
 
@@ -358,11 +395,17 @@ impl Rows {
             return;
         }
         loop {
-            let open = self.active.iter().chain(&self.ahead).map(Active::pages).sum::<usize>();
+            let mut all = self.active.iter().chain(&self.ahead);
+            if all.clone().any(|active| active.large) {
+                return;
+            }
+            let open = all.by_ref().map(Active::pages).sum::<usize>();
             let Some(room) = width.checked_sub(open).filter(|&room| room > 0) else { return };
             let Ok(Some(mut active)) = self.open(file, source) else { return };
             let taken = active.take(file, source, room, &mut self.spare);
-            active.start(source, executor);
+            if !active.large {
+                active.start(source, executor);
+            }
             self.ahead.push_back(active);
             if taken.is_err() {
                 return;
@@ -390,20 +433,28 @@ impl Rows {
             }
         }
         merge::shape(batch, fields).map_err(fail)?;
-        let parts: Vec<Part<'_>> = active
+        let mut parts: Vec<Part<'_>> = active
             .iter()
             .filter_map(|active| {
                 let work = active.front.as_ref()?;
-                let times = &work.block.times[work.rows.clone()];
-                let end = work.rows.start + times.partition_point(|&time| time <= horizon);
-                (end > work.rows.start).then_some(Part { work, rows: work.rows.start..end })
+                let mut part = Part { work, rows: work.rows.clone() };
+                part.cut(horizon).then_some(part)
             })
             .collect();
+        let mut horizon = horizon;
         match parts.as_slice() {
             [part] => merge::append(part, batch),
-            parts => merge::merge(parts, batch),
+            _ => {
+                // Blocks that share no time would come to as many rows as they have together, of all columns.
+                let most = MEMORY / (8 * (1 + fields.len() as u64));
+                merge::union(&parts, usize::try_from(most).unwrap_or(0).max(1), &mut batch.times);
+                horizon = batch.times.last().map_or(horizon, |&last| last);
+                parts.retain_mut(|part| part.cut(horizon));
+                merge::merge(&parts, batch)
+            }
         }
         .map_err(fail)?;
+        self.given = Some(horizon);
         for active in active.iter_mut() {
             let Some(work) = &mut active.front else { continue };
             let times = &work.block.times[work.rows.clone()];
