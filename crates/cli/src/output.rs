@@ -184,6 +184,10 @@ pub(crate) fn plain(value: &Value) -> String {
 
 /// Text from a file, with what could steer a terminal or turn the direction of the line made visible.
 pub(crate) fn printable(text: &str) -> String {
+    // Names can be long.
+    if is_plain_ascii(text) {
+        return text.to_owned();
+    }
     let steers = |c: char| {
         c.is_control()
             || matches!(c, '\u{61c}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -217,7 +221,12 @@ pub(crate) fn complain(message: &str) {
 
 /// Columns that a text takes in a terminal.
 pub(crate) fn width(text: &str) -> usize {
-    text.width()
+    if is_plain_ascii(text) { text.len() } else { text.width() }
+}
+
+/// Whether each byte is a character of one column.
+fn is_plain_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -247,6 +256,18 @@ pub(crate) fn put_csv_field(out: &mut dyn Write, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_of_csv_is_quoted_where_it_must_be() {
+        for (text, field) in
+            [("a b", "a b"), ("", ""), ("a\"b\"", "\"a\"\"b\"\"\""), ("a,", "\"a,\""), ("\n", "\"\n\"")]
+        {
+            assert_eq!(csv_field(text), field);
+            let mut written = Vec::new();
+            put_csv_field(&mut written, text).unwrap();
+            assert_eq!(written, field.as_bytes());
+        }
+    }
 
     #[test]
     fn a_screen_is_not_steered() {

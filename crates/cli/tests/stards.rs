@@ -273,6 +273,66 @@ fn a_layer_inherits_from_the_base_on_request() {
     assert_eq!(run(&testdata("izs/bits1_u8.izs"), &["ls", "--inherit"]).status.code(), Some(2));
 }
 
+/// Arrays and metadata, keys with colons and layers: all have the plain name `x` or `L:x`.
+#[test]
+fn every_item_has_a_name_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.stards");
+    let mut draft = Draft::new();
+    let layers = ["L", "L:x", "back\\", "array@__base__"];
+    layers.iter().for_each(|layer| draft.add_layer(layer).unwrap());
+    let mut expected = BTreeMap::new();
+    let mut number = 0u8;
+    for layer in [BASE_LAYER].into_iter().chain(layers) {
+        for key in ["x", "L:x", "y:z", "x:y:z", "array@L:x", "__base__:x", "only_in_metadata"] {
+            number += 1;
+            if key != "only_in_metadata" {
+                draft.put(layer, key, number, Compression::None).unwrap();
+                expected.insert(("array", number), ());
+            }
+            number += 1;
+            draft.set_metadata(layer, key, number).unwrap();
+            expected.insert(("metadata", number), ());
+        }
+    }
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let rows = run(&path, &["ls", "--json"]);
+    let mut found = BTreeMap::new();
+    for line in String::from_utf8(rows.stdout).unwrap().lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let output = run(&path, &["cat", row["name"].as_str().unwrap(), "--format", "raw"]);
+        assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+        let kind = if row["kind"] == "array" { "array" } else { "metadata" };
+        assert_eq!(found.insert((kind, output.stdout[0]), ()), None, "{line}");
+    }
+    assert_eq!(found, expected);
+    // A plain name that several have says so.
+    let output = run(&path, &["cat", "x", "--format", "json"]);
+    assert_eq!(output.stdout, b"1\n");
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        warning.contains("array@__base__:x is printed of array@__base__:x, metadata@__base__:x"),
+        "{warning}"
+    );
+    assert!(text(LAYERS, &["ls"]).lines().all(|line| !line.contains('@')));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_once() {
+    for arguments in
+        [&["cat", "image"][..], &["cat", "image", "--format", "npy"], &["ls"], &["info", "--json"]]
+    {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tripoint"));
+        command.arg(arguments[0]).arg(testdata(LAYERS)).args(&arguments[1..]);
+        let output = command.stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.starts_with("tripoint: stdout: ") && errors.lines().count() == 1, "{errors}");
+    }
+}
+
 #[test]
 fn the_last_of_two_arrays_with_one_key_is_the_only_one() {
     let path = testdata("stards-bad/30_duplicate_key.stards");
@@ -280,6 +340,14 @@ fn the_last_of_two_arrays_with_one_key_is_the_only_one() {
     let unnamed = run(&path, &["cat"]);
     assert!(named.status.success() && !named.stdout.is_empty());
     assert_eq!(named, unnamed);
+    // Nor is the other one listed.
+    let count = |arguments: &[&str]| {
+        String::from_utf8(run(&path, arguments).stdout).unwrap().matches("array").count()
+    };
+    assert_eq!(count(&["ls"]), 1);
+    assert_eq!(count(&["ls", "--json"]), 1);
+    let info = String::from_utf8(run(&path, &["info"]).stdout).unwrap();
+    assert!(info.contains("layer __base__: 1 array, "), "{info}");
 }
 
 #[test]
@@ -289,7 +357,10 @@ fn wrong_requests_are_refused() {
         (&["cat", "nothing"], 1, "no such item"),
         (&["cat", "image", "--slice", "0:1,0,0"], 1, "dimensions"),
         (&["cat", "image", "--slice", "8"], 1, "index"),
+        (&["cat", "image", "--slice", "-9"], 1, "the index lies outside: -9 of a dimension of 8"),
         (&["cat", "image", "--slice", "x"], 2, "expected an integer"),
+        (&["cat", "image", "--slice", "0,99999999999999999999:"], 2, "an integer of more than 64 bits"),
+        (&["cat", "image", "--range", "99999999999999999999.."], 2, "too large"),
         (&["cat", "image", "--slice", "0", "--range", "0..1"], 2, "exclude each other"),
         (&["cat", "image", "--range", "0..9"], 1, "not inside"),
         (&["cat", "gain", "--range", "0..1"], 2, "scalar"),

@@ -29,7 +29,7 @@ fn found(file: &[u8]) -> Digests {
     for layer in dataset.layers() {
         for entry in complete(dataset.metadata(file, layer.name())).unwrap() {
             let digest = digest(&entry.value.unwrap());
-            digests.insert((layer.name().into(), "metadata", entry.key.into()), digest);
+            digests.insert((layer.name().into(), "metadata", entry.key.to_string()), digest);
         }
     }
     digests

@@ -206,3 +206,42 @@ fn shared_bytes_do_not_multiply() {
     let error = shared.arrays()[999].content().unwrap_err();
     assert!(error.to_string().contains("they overlap"), "{error}");
 }
+
+/// Every entry has the same key of 64 KiB: the key is held once.
+#[test]
+fn a_long_key_is_held_once() {
+    let key = "k".repeat(60_000);
+    let layer = "L".repeat(60_000);
+    let (in_layer, count) = (format!("__layer_{layer}__:x"), 8000u64);
+    let name = |text: &str| [&(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
+    let keys: Vec<u8> = [&key, &in_layer].iter().flat_map(|text| [name(text), vec![0; 8]].concat()).collect();
+    // Neither position nor size, NONE, so many keys: all of the first.
+    let registry = |text: &str, keys: usize| {
+        [name(text), vec![0; 13], (keys as u16).to_le_bytes().to_vec(), vec![0; 2 * keys]].concat()
+    };
+    let bitmaps = vec![0u8; count.div_ceil(64) as usize * 8 * 2];
+    // No element, no block; key, position and size, type, one dimension, sizes, and the rest.
+    let mut entry = [0; 2 + 16 + 1 + 8 + 8 + 1 + 16 + 1];
+    (entry[18], entry[19]) = (4, 1);
+    let entries: Vec<u8> =
+        (0..count).flat_map(|index| [vec![(index % 2) as u8], entry[1..].to_vec()].concat()).collect();
+    let mut file =
+        [b"STARDS\x01".to_vec(), vec![0; 8], count.to_le_bytes().to_vec(), vec![1, 0, 0, 0, 2, 0, 0, 0]]
+            .concat();
+    file.extend([keys, registry("__base__", 60_000), registry(&layer, 60_000), bitmaps, entries].concat());
+    let len = file.len() as u64;
+    file[7..15].copy_from_slice(&len.to_le_bytes());
+    let errors = read_within_bounds(&file, "long keys");
+    // The metadata blocks that the registry promises.
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors.iter().all(|error| error.to_string().len() < 2000));
+    let dataset = complete(Dataset::open(&file[..], &Limits::default())).unwrap();
+    assert_eq!(dataset.arrays().len() as u64, count);
+    assert_eq!((0..count as usize).filter(|&index| dataset.is_visible(index)).count(), 2);
+    assert_eq!(dataset.arrays()[1].name().to_string(), format!("{layer}:x"));
+    assert_eq!(dataset.metadata_keys(dataset.base()).count(), 1);
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    assert_eq!(complete(dataset.verify(&file[..])).unwrap().len() as u64, count + 3);
+    assert!(PEAK.load(Ordering::Relaxed) - before < 64 << 20);
+}

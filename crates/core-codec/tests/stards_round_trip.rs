@@ -453,7 +453,7 @@ fn a_file_of_the_reference_is_updated() {
 
     let changed = open(&new);
     assert_eq!(complete(changed.verify(&new[..])).unwrap(), []);
-    let names: Vec<_> = changed.arrays().iter().map(core_codec::stards::Array::name).collect();
+    let names: Vec<_> = changed.arrays().iter().map(|array| array.name().to_string()).collect();
     assert_eq!(
         names,
         ["wavelengths", "base_only", "calibrated:image", "calibrated:wavelengths", "calibrated:notes"]

@@ -2,7 +2,7 @@
 //! found out. Then each oddity that `verify` warns of.
 
 use core_codec::source::complete;
-use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, hash};
+use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, Tensor, hash};
 use core_codec::{Error, ErrorKind, Limits, Severity};
 
 /// Two arrays, one of them in a layer, and one metadata key.
@@ -192,6 +192,15 @@ fn rule_4_entry_count() {
     assert!(findings(&changed(15, &[1])).iter().any(|finding| finding.severity == Severity::Error));
 }
 
+/// The other counts of the file header.
+#[test]
+fn counts_of_layers_and_keys() {
+    for (at, count) in [(23, 0), (23, 2), (23, u32::MAX), (27, 0), (27, 3), (27, 5), (27, u32::MAX)] {
+        let error = refused(at, &u32::to_le_bytes(count));
+        assert!(error.offset().is_some(), "{count}: {error}");
+    }
+}
+
 #[test]
 fn rule_5_positions() {
     let far = u64::MAX.to_le_bytes();
@@ -288,6 +297,38 @@ fn oddities_are_warned_of() {
 fn an_array_that_is_flagged_as_metadata_says_so() {
     let error = unreadable(ENTRY_B - 1, &[1]);
     assert!(error.to_string().contains("its flag is not 0"), "{error}");
+}
+
+/// No string takes no bytes, or those of the length of all.
+#[test]
+fn strings_that_the_shape_does_not_have_are_an_error() {
+    let mut draft = Draft::new();
+    let none = Tensor::strings(&[0], []).unwrap();
+    draft.put(BASE_LAYER, "s", none, Compression::None).unwrap();
+    let mut file = draft.to_bytes(&[][..]).unwrap();
+    assert_eq!(findings(&file), []);
+    file.extend([0; 4]);
+    let block = open(&file).unwrap().arrays()[0].entry_offset() as usize + NDIM + 8 + 8 + 1 + 8 + 8;
+    for (len, is_error) in [(0u64, false), (1, true), (3, true), (4, false), (8, true)] {
+        for at in [block + 8, block + 16] {
+            file[at..at + 8].copy_from_slice(&len.to_le_bytes());
+        }
+        let dataset = open(&file).unwrap();
+        let array = &dataset.arrays()[0];
+        assert_eq!(complete(array.read(&file[..])).is_err(), is_error, "{len}");
+        assert_eq!(complete(array.read_slice(&file[..], &[])).is_err(), is_error, "{len}");
+        let found = findings(&file);
+        assert_eq!(found.iter().any(|finding| finding.severity == Severity::Error), is_error, "{len}");
+    }
+    // One string, and nothing that it could be made of.
+    file[block - 8 - 8 - 1 - 8..][..8].copy_from_slice(&1u64.to_le_bytes());
+    for len in [0u64, 4] {
+        for at in [block + 8, block + 16] {
+            file[at..at + 8].copy_from_slice(&len.to_le_bytes());
+        }
+        let error = open(&file).unwrap().arrays()[0].content().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfRange { .. }), "{error}");
+    }
 }
 
 /// The label says NONE, the block is a zlib stream: what the reference leaves behind when it saves a copy.

@@ -239,6 +239,108 @@ fn verify_takes_few_fetches_and_little_memory() {
     }
 }
 
+/// Blocks of more than 4 MiB are decoded piece by piece, wherever not all is asked for at once.
+#[test]
+fn large_blocks_are_read_in_pieces() {
+    let values: Vec<u32> = (0..5_500_000).map(|i: u32| i.wrapping_mul(i) >> 9).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.stards");
+    for compression in [
+        Compression::Gzip,
+        Compression::Lz4,
+        Compression::Zstd,
+        Compression::GzipShuffle,
+        Compression::Lz4Shuffle,
+    ] {
+        // Blocks that hold some of a plane, and of two planes at a time.
+        for block_size in [5_000_001, 9 << 20] {
+            let storage = Storage { block_size: Some(block_size), level: 1, compression };
+            let mut draft = Draft::new();
+            draft.put_slice(BASE_LAYER, "x", &[values.len() as u64], &values, storage).unwrap();
+            StardsWriter::new(&draft).save(&path).unwrap();
+            // By a map, and by fetches for some.
+            let ways = ways(&path).into_iter().take(if block_size == 5_000_001 { 2 } else { 1 });
+            for file in ways {
+                let array = file.array(BASE_LAYER, "x").unwrap();
+                assert!(array.read::<u32>().unwrap() == values, "{storage:?}");
+                let (mut at, bytes) = (0, bytemuck::cast_slice::<_, u8>(&values));
+                let parts = array.for_each_part(|part| {
+                    assert!(part.len() <= 4 << 20);
+                    assert!(bytes[at..].starts_with(part), "{storage:?} {at}");
+                    at += part.len();
+                    Ok::<_, Error>(())
+                });
+                parts.unwrap();
+                assert_eq!(at, bytes.len());
+                let slice = array.slice(&Slice::parse_all("-2::-1000003").unwrap()).unwrap();
+                let expected: Vec<u32> =
+                    values[..values.len() - 1].iter().rev().step_by(1_000_003).copied().collect();
+                assert_eq!(slice.to_vec::<u32>().unwrap(), expected);
+                assert_eq!(file.verify().unwrap().len(), usize::from(compression == Compression::Zstd));
+            }
+            let mut bytes = fs::read(&path).unwrap();
+            let damaged = StardsFile::open(&path)
+                .unwrap()
+                .array(BASE_LAYER, "x")
+                .unwrap()
+                .info()
+                .content()
+                .unwrap()
+                .blocks()[1]
+                .stored
+                .end as usize
+                - 3;
+            bytes[damaged] ^= 0x41;
+            fs::write(&path, &bytes).unwrap();
+            let file = StardsFile::open(&path).unwrap();
+            let parts = file.array(BASE_LAYER, "x").unwrap().for_each_part(|_| Ok::<_, Error>(()));
+            // LZ4 has no checksum: damage can pass.
+            let noticed = matches!(compression, Compression::Gzip | Compression::GzipShuffle);
+            assert!(parts.is_err() || !noticed);
+            assert_eq!(file.verify().unwrap(), complete(file.dataset().verify(&bytes[..])).unwrap());
+        }
+    }
+}
+
+/// A GiB of zeros behind a header.
+struct Zeros(Vec<u8>, Arc<AtomicUsize>);
+
+const GIB: u64 = 1 << 30;
+
+impl Fetch for Zeros {
+    fn len(&self) -> u64 {
+        self.0.len() as u64 + GIB
+    }
+
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let len = (range.end - range.start) as usize;
+        self.1.fetch_max(len, Ordering::Relaxed);
+        let mut bytes = self.0.get(range.start as usize..).unwrap_or_default().to_vec();
+        bytes.resize(len, 0);
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn a_gib_in_one_block_is_verified_in_pieces() {
+    let mut draft = Draft::new();
+    draft.put_slice(BASE_LAYER, "x", &[8], &[0u8; 8], Compression::None).unwrap();
+    let mut header = draft.to_bytes(&[][..]).unwrap();
+    let dataset = complete(Dataset::open(&header[..], &Limits::default())).unwrap();
+    header.truncate(dataset.header().header_size as usize);
+    // Behind key and position: total bytes; then the shape, and the sizes of the block.
+    let entry = dataset.arrays()[0].entry_offset() as usize + 2 + 8;
+    for at in [entry, entry + 17, entry + 50, entry + 58] {
+        assert_eq!(header[at..at + 8], 8u64.to_le_bytes());
+        header[at..at + 8].copy_from_slice(&GIB.to_le_bytes());
+    }
+    let largest = Arc::new(AtomicUsize::new(0));
+    let file =
+        StardsFile::from_input(Input::fetching(Zeros(header, largest.clone())), &Limits::default()).unwrap();
+    assert_eq!(file.verify().unwrap(), []);
+    assert!(largest.load(Ordering::Relaxed) <= 4 << 20, "{largest:?}");
+}
+
 /// Whole, part by part, by fetches: as the sans-IO readers, of files that are damaged, too.
 #[test]
 fn damaged_files_are_read_as_the_core_reads_them() {

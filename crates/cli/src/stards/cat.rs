@@ -3,9 +3,11 @@
 use std::io::Write;
 
 use anyhow::{Context as _, bail};
-use core_codec::stards::{Axis, BASE_LAYER, DataType, Selection, Slice, Tensor};
+use core_codec::stards::{Axis, DataType, Selection, Slice, Tensor};
+use serde_json::Value;
 use std_io::StardsArray;
 
+use super::names::{self, Kind, Place};
 use super::{Document, items, npy, values};
 use crate::args::{CatFormat, Span};
 use crate::document::{CatRequest, WrongUsage, expect_usage};
@@ -37,7 +39,7 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
         }
         // Strings have no fixed place in the file: each part would walk through all before it again.
         Item::Array(array) if dtype == DataType::String => {
-            let value = array.slice(&slices)?;
+            let value = if slices.is_empty() { array.tensor()? } else { array.slice(&slices)? };
             printer.start(dtype, selection.shape(), Some(&value))?;
             printer.part(&value)?;
         }
@@ -59,7 +61,8 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
     printer.end(selection.shape())
 }
 
-/// Finds what `key` or `layer:key` names: an array, else a metadata value. Without a name, the only array.
+/// Finds what a name means: the full name of an item, else a plain one, for which arrays come before metadata and the base
+/// layer before the others. Without a name, the only array.
 fn find<'a>(document: &'a Document, item: Option<&str>) -> anyhow::Result<Item<'a>> {
     let Some(item) = item else {
         let mut arrays = document.visible();
@@ -69,19 +72,51 @@ fn find<'a>(document: &'a Document, item: Option<&str>) -> anyhow::Result<Item<'
             _ => bail!(WrongUsage("the file has several arrays: name one (`tripoint ls` lists them)".into())),
         };
     };
-    let colons = item.match_indices(':').map(|(at, _)| (&item[..at], &item[at + 1..]));
-    let names: Vec<(&str, &str)> = std::iter::once((BASE_LAYER, item)).chain(colons).collect();
-    if let Some(array) = names.iter().find_map(|(layer, key)| document.array(layer, key).ok()) {
-        return Ok(Item::Array(array));
+    if let Some((kind, layer, key)) = names::parse(item)
+        && let Some(found) = at(document, &Place { kind, layer: &layer, key })?
+    {
+        return Ok(found);
     }
-    for (name, key) in names {
-        let Ok(layer) = document.file.dataset().layer(name) else { continue };
-        let found = items::entries(document, layer).into_iter().find(|entry| &*entry.key == key);
-        if let Some(entry) = found {
-            return Ok(Item::Metadata(entry.value?));
+    let places = |kind| names::splits(item).map(move |(layer, key)| Place { kind, layer, key });
+    let listed: Vec<Place> =
+        Kind::ALL.into_iter().flat_map(places).filter(|place| is_listed(document, place)).collect();
+    if let [first, _, ..] = &listed[..] {
+        let all: Vec<String> = listed.iter().map(Place::to_string).collect();
+        output::complain(&format!("{item} names several items, {first} is printed of {}", all.join(", ")));
+    }
+    // A metadata block may hold keys that the registry does not list.
+    let unlisted = places(Kind::Metadata);
+    for place in listed.into_iter().chain(unlisted) {
+        if let Some(found) = at(document, &place)? {
+            return Ok(found);
         }
     }
     bail!("no such item: {item}")
+}
+
+/// Whether the header names the item.
+fn is_listed(document: &Document, place: &Place<'_>) -> bool {
+    let dataset = document.file.dataset();
+    let Ok(layer) = dataset.layer(place.layer) else { return false };
+    let base = document.inherit.then(|| dataset.base());
+    match place.kind {
+        Kind::Array => document.array(place.layer, place.key).is_ok(),
+        Kind::Metadata => base
+            .into_iter()
+            .chain([layer])
+            .flat_map(|layer| dataset.metadata_keys(layer))
+            .any(|key| key == place.key),
+    }
+}
+
+/// The item at a place, if there is one.
+fn at<'a>(document: &'a Document, place: &Place<'_>) -> anyhow::Result<Option<Item<'a>>> {
+    if place.kind == Kind::Array {
+        return Ok(document.array(place.layer, place.key).ok().map(Item::Array));
+    }
+    let Ok(layer) = document.file.dataset().layer(place.layer) else { return Ok(None) };
+    let found = items::entries(document, layer).find(|entry| &*entry.key == place.key);
+    Ok(found.map(|entry| entry.value).transpose()?.map(Item::Metadata))
 }
 
 /// `--slice`, or `--range` of the first dimension.
@@ -177,26 +212,29 @@ impl Printer<'_> {
             CatFormat::Npy if part.dtype() == DataType::String => {}
             CatFormat::Npy => self.out.write_all(part.bytes())?,
             CatFormat::Csv => {
-                for text in values::texts(part) {
+                for element in values::elements(part) {
                     for index in self.next_index() {
                         write!(self.out, "{index},")?;
                     }
-                    writeln!(self.out, "{}", output::csv_field(&text))?;
+                    element.write_csv(self.out)?;
+                    writeln!(self.out)?;
                 }
             }
             CatFormat::Ndjson => {
-                for value in values::elements(part) {
-                    let index = match self.next_index()[..] {
+                for element in values::elements(part) {
+                    let index: Value = match self.next_index()[..] {
                         [index] => index.into(),
                         ref index => index.to_vec().into(),
                     };
-                    output::json_line(self.out, &output::row([("index", index), ("value", value)]))?;
+                    write!(self.out, "{{\"index\":{index},\"value\":")?;
+                    element.write_json(self.out)?;
+                    writeln!(self.out, "}}")?;
                 }
             }
             CatFormat::Json => {
-                for value in values::elements(part) {
+                for element in values::elements(part) {
                     self.open_and_close()?;
-                    write!(self.out, "{value}")?;
+                    element.write_json(self.out)?;
                     self.printed += 1;
                 }
             }
@@ -247,7 +285,8 @@ impl Printer<'_> {
         if self.printed == 0 {
             // Empty: nothing has opened a bracket.
             let empty = Tensor::new(DataType::Uint8, shape, Vec::new())?;
-            return Ok(writeln!(self.out, "{}", values::nested(&empty))?);
+            values::write_nested(self.out, &empty)?;
+            return Ok(writeln!(self.out)?);
         }
         Ok(writeln!(self.out, "{}", "]".repeat(shape.len()))?)
     }
@@ -256,7 +295,7 @@ impl Printer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core_codec::stards::{Compression, Draft};
+    use core_codec::stards::{BASE_LAYER, Compression, Draft};
     use std_io::{StardsFile, StardsWriter};
 
     #[test]

@@ -31,15 +31,13 @@ pub(super) fn emit(
         ])
     };
     // An array that a later one of the same key hides is no data.
-    let file = &document.file;
-    let own = document.visible().map(|array| (array.layer(), array));
-    for (layer, array) in own.chain(document.inherited()) {
-        let mut line = head(layer, "array", array.info().key());
-        let described = items::array(array.info());
+    for (layer, array) in document.arrays() {
+        let mut line = head(layer.name(), "array", array.info().key());
+        let described = items::described(array.info());
         line.extend(described.into_iter().filter(|(name, _)| ["dtype", "shape"].contains(&&**name)));
         finish(line, hash(array).map_err(|error| error.to_string()))?;
     }
-    for layer in file.dataset().layers() {
+    for layer in document.file.dataset().layers() {
         for entry in items::entries(document, layer) {
             let mut line = head(layer.name(), "metadata", &entry.key);
             if let Ok(value) = &entry.value {

@@ -1,17 +1,18 @@
 //! One row for each array and each metadata key.
 
-use core_codec::stards::{Array, BASE_LAYER, Compression, DataType, Entry, Layer};
+use core_codec::stards::{Array, Compression, DataType, Entry, Layer};
 use serde_json::Value;
 
 use super::Document;
+use super::names::{Kind, Place};
 use crate::output::{Row, row};
 
 /// All items in file order: the arrays, those that layers inherit, then the metadata of each layer.
 pub(super) fn all(document: &Document) -> impl Iterator<Item = Row> {
     let metadata = document.file.dataset().layers().iter().flat_map(|layer| {
-        entries(document, layer).into_iter().map(|entry| {
-            let mut line =
-                row([("name", name(layer.name(), &entry.key).into()), ("kind", "metadata".into())]);
+        entries(document, layer).map(|entry| {
+            let name = document.name(&metadata_place(layer, &entry));
+            let mut line = row([("name", name.into()), ("kind", Kind::Metadata.name().into())]);
             match entry.value {
                 Ok(value) => line.extend(row([
                     ("dtype", value.dtype().name().into()),
@@ -26,26 +27,38 @@ pub(super) fn all(document: &Document) -> impl Iterator<Item = Row> {
     arrays(document).chain(metadata)
 }
 
-/// The arrays in file order, then those that layers inherit.
+/// The arrays in file order, then those that layers inherit. An array that a later one of the same key hides is none.
 pub(super) fn arrays(document: &Document) -> impl Iterator<Item = Row> {
-    let inherited = document.inherited().map(|(layer, inherited)| {
-        let mut line = array(inherited.info());
-        line.insert("name".into(), name(layer, inherited.info().key()).into());
+    document.arrays().map(|(layer, array)| {
+        let place = Place { kind: Kind::Array, layer: layer.name(), key: array.info().key() };
+        let mut line = row([("name", document.name(&place).into()), ("kind", Kind::Array.name().into())]);
+        line.extend(described(array.info()));
         line
-    });
-    document.file.dataset().arrays().iter().map(array).chain(inherited)
+    })
+}
+
+/// Calls `each` for every item, in the same order.
+pub(super) fn places(document: &Document, each: &mut dyn FnMut(Place<'_>)) {
+    for (layer, array) in document.arrays() {
+        each(Place { kind: Kind::Array, layer: layer.name(), key: array.info().key() });
+    }
+    for layer in document.file.dataset().layers() {
+        entries(document, layer).for_each(|entry| each(metadata_place(layer, &entry)));
+    }
+}
+
+fn metadata_place<'a>(layer: &'a Layer, entry: &'a Entry) -> Place<'a> {
+    Place { kind: Kind::Metadata, layer: layer.name(), key: &entry.key }
 }
 
 /// What the index says about an array.
-pub(super) fn array(array: &Array) -> Row {
+pub(super) fn described(array: &Array) -> Row {
     let code = |name: Option<&str>, code: u8| match name {
         Some(name) => Value::from(name),
         None => format!("unknown ({code})").into(),
     };
     let entry = array.entry();
     let mut line = row([
-        ("name", array.name().into()),
-        ("kind", "array".into()),
         ("dtype", code(array.dtype().map(DataType::name), entry.dtype)),
         ("shape", shape(array.shape())),
         ("codec", code(array.compression().map(Compression::name), entry.compression)),
@@ -60,14 +73,14 @@ pub(super) fn array(array: &Array) -> Row {
 }
 
 /// The metadata of a layer. When its block cannot be read, each key that the registry lists has the reason.
-pub(super) fn entries(document: &Document, layer: &Layer) -> Vec<Entry> {
+pub(super) fn entries<'a>(document: &'a Document, layer: &'a Layer) -> Box<dyn Iterator<Item = Entry> + 'a> {
     let file = &document.file;
     let read = match document.inherit {
         true => file.inherited_metadata(layer.name()),
         false => file.metadata(layer.name()),
     };
     let why = match read {
-        Ok(entries) => return entries,
+        Ok(entries) => return Box::new(entries.into_iter()),
         Err(std_io::Error::Format(error)) => error,
         Err(error) => {
             core_codec::Error::new("metadata block", core_codec::ErrorKind::Invalid("cannot be had"))
@@ -75,12 +88,7 @@ pub(super) fn entries(document: &Document, layer: &Layer) -> Vec<Entry> {
         }
     };
     let keys = file.dataset().metadata_keys(layer);
-    keys.map(|key| Entry { key: key.into(), value: Err(why.clone()) }).collect()
-}
-
-/// `key`, or `layer:key` in a named layer.
-pub(super) fn name(layer: &str, key: &str) -> String {
-    if layer == BASE_LAYER { key.to_owned() } else { format!("{layer}:{key}") }
+    Box::new(keys.map(move |key| Entry { key: key.into(), value: Err(why.clone()) }))
 }
 
 pub(super) fn shape(shape: &[u64]) -> Value {

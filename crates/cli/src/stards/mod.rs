@@ -4,9 +4,11 @@ mod cat;
 mod digest;
 mod info;
 mod items;
+mod names;
 mod npy;
 mod values;
 
+use std::cell::OnceCell;
 use std::io::Write;
 
 use core_codec::Limits;
@@ -14,18 +16,27 @@ use core_codec::stards::{BASE_LAYER, Finding, Layer};
 use std_io::{Input, StardsArray, StardsFile};
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
-use crate::output::{self, Row};
+use crate::output::Row;
+use names::{Ambiguous, Place};
 
 /// An open StarDS file.
 pub(crate) struct Document {
     file: StardsFile,
     /// Whether layers have what the base layer has and they lack.
     inherit: bool,
+    /// Found out when a name is to be printed.
+    ambiguous: OnceCell<Ambiguous>,
 }
 
 impl Document {
     pub(crate) fn open(input: Input, inherit: bool) -> anyhow::Result<Self> {
-        Ok(Self { file: StardsFile::from_input(input, &Limits::default())?, inherit })
+        let file = StardsFile::from_input(input, &Limits::default())?;
+        Ok(Self { file, inherit, ambiguous: OnceCell::new() })
+    }
+
+    /// The name by which `cat` finds an item.
+    fn name(&self, place: &Place<'_>) -> String {
+        self.ambiguous.get_or_init(|| Ambiguous::of(self)).name(place)
     }
 
     /// The array `key` of a layer.
@@ -39,16 +50,20 @@ impl Document {
         arrays.filter(|(index, _)| self.file.dataset().is_visible(*index)).map(|(_, array)| array)
     }
 
-    /// The arrays of named layers that are those of the base layer: the layer, and the array.
-    fn inherited(&self) -> impl Iterator<Item = (&str, StardsArray<'_>)> {
-        let dataset = self.file.dataset();
-        let layers =
-            dataset.layers().iter().map(Layer::name).filter(|&name| self.inherit && name != BASE_LAYER);
-        layers.flat_map(move |layer| {
+    /// The arrays of named layers that are those of the base layer.
+    fn inherited(&self) -> impl Iterator<Item = (&Layer, StardsArray<'_>)> {
+        let layers = self.file.dataset().layers().iter();
+        layers.filter(|layer| self.inherit && layer.name() != BASE_LAYER).flat_map(move |layer| {
             let base = self.visible().filter(move |array| array.layer() == BASE_LAYER);
-            base.filter(move |array| self.file.array(layer, array.info().key()).is_err())
+            base.filter(move |array| self.file.array(layer.name(), array.info().key()).is_err())
                 .map(move |array| (layer, array))
         })
+    }
+
+    /// The arrays that can be seen, with the layers in which they can be.
+    fn arrays(&self) -> impl Iterator<Item = (&Layer, StardsArray<'_>)> {
+        let layers = self.file.dataset().layers();
+        self.visible().map(|array| (&layers[array.info().layer()], array)).chain(self.inherited())
     }
 }
 
@@ -58,9 +73,7 @@ impl document::Document for Document {
     }
 
     fn info_json(&self, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-        let (overview, outcome) = info::json(self);
-        output::json_line(out, &overview)?;
-        Ok(outcome)
+        info::json(self, out)
     }
 
     fn items(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
@@ -80,7 +93,7 @@ impl document::Document for Document {
 
     fn verify(&self, summaries: bool, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<()> {
         expect_usage(!summaries, "--summaries is for .izs files")?;
-        self.file.verify()?.into_iter().try_for_each(|Finding { severity, error }| {
+        self.file.for_each_finding(|Finding { severity, error }| {
             let mut row = document::finding(severity, error.item_name(), error.to_string());
             row.insert("structure".into(), error.structure().into());
             row.insert("offset".into(), error.offset().into());

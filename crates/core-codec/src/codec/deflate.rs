@@ -12,7 +12,9 @@
 //! assert_eq!(deflate::decode_bounded(&stored, 1000).unwrap(), out);
 //! ```
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
@@ -110,16 +112,101 @@ pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
 /// One pass of the pure Rust decoder: how it ended, and how many bytes it wrote.
 fn inflate(stored: &[u8], out: &mut [u8]) -> Result<(TINFLStatus, usize), ErrorKind> {
     let framing = Framing::of(stored);
-    let (body, flags) = match framing {
-        Framing::Zlib => (stored, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER),
-        Framing::Gzip => (gzip_body(stored)?, 0),
+    let body = match framing {
+        Framing::Zlib => stored,
+        Framing::Gzip => gzip_body(stored)?,
     };
-    let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    let (status, read, written) = decompress(&mut DecompressorOxide::new(), body, out, 0, flags);
+    let (status, read, written) = decompress(&mut DecompressorOxide::new(), body, out, 0, flags(framing));
     if framing == Framing::Gzip && status == TINFLStatus::Done {
-        check_gzip_trailer(&body[read..], &out[..written])?;
+        check_gzip_trailer(&body[read..], crc32fast::hash(&out[..written]), written as u32)?;
     }
     Ok((status, written))
+}
+
+/// What the pure Rust decoder is told.
+fn flags(framing: Framing) -> u32 {
+    let zlib = match framing {
+        Framing::Zlib => inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER,
+        Framing::Gzip => 0,
+    };
+    zlib | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
+}
+
+/// Decodes one stream piece by piece, for streams that decode to more than is to be held at once.
+///
+/// ```
+/// use core_codec::codec::deflate::{self, Framing, PieceDecoder};
+///
+/// let stored = deflate::encode(&[7; 1000], 6, Framing::Zlib);
+/// let mut decoder = PieceDecoder::new(&stored).unwrap();
+/// let mut buffer = [0; 1200];
+/// // What a piece refers to stands before it.
+/// assert_eq!(decoder.next(&stored, &mut buffer[..600], 0), Ok((600, false)));
+/// assert_eq!(decoder.next(&stored, &mut buffer, 600), Ok((400, true)));
+/// assert_eq!(buffer[..1000], [7; 1000]);
+/// ```
+pub struct PieceDecoder {
+    state: Box<DecompressorOxide>,
+    framing: Framing,
+    /// Bytes that are read of the stored ones.
+    read: usize,
+    crc: crc32fast::Hasher,
+    /// Decoded bytes, modulo 2^32.
+    len: u32,
+}
+
+impl fmt::Debug for PieceDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PieceDecoder").field("framing", &self.framing).field("read", &self.read).finish()
+    }
+}
+
+impl PieceDecoder {
+    /// As many of the bytes before a piece as a piece can refer to.
+    pub const HISTORY: usize = 32 << 10;
+
+    /// A decoder at the start of the stream in `stored`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Codec`] for a malformed gzip header.
+    pub fn new(stored: &[u8]) -> Result<Self, ErrorKind> {
+        let framing = Framing::of(stored);
+        let read = match framing {
+            Framing::Zlib => 0,
+            Framing::Gzip => stored.len() - gzip_body(stored)?.len(),
+        };
+        Ok(Self { state: Box::default(), framing, read, crc: crc32fast::Hasher::new(), len: 0 })
+    }
+
+    /// Decodes into `buffer` from `start` on, until that is full or the stream ends: how many bytes, and whether it
+    /// ended, its checksum being right. Before `start` is to be what was decoded last, [`HISTORY`](Self::HISTORY) bytes
+    /// or all.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Codec`] for a malformed stream.
+    pub fn next(
+        &mut self,
+        stored: &[u8],
+        buffer: &mut [u8],
+        start: usize,
+    ) -> Result<(usize, bool), ErrorKind> {
+        let rest = stored.get(self.read..).unwrap_or_default();
+        let (status, read, written) = decompress(&mut self.state, rest, buffer, start, flags(self.framing));
+        if self.framing == Framing::Gzip {
+            self.crc.update(&buffer[start..start + written]);
+            self.len = self.len.wrapping_add(written as u32);
+        }
+        self.read += read;
+        match (status, self.framing) {
+            (TINFLStatus::HasMoreOutput, _) => return Ok((written, false)),
+            (TINFLStatus::Done, Framing::Gzip) => {
+                check_gzip_trailer(&rest[read..], self.crc.clone().finalize(), self.len)?;
+            }
+            (TINFLStatus::Done, Framing::Zlib) => {}
+            _ => return Err(failure(status)),
+        }
+        Ok((written, true))
+    }
 }
 
 fn failure(status: TINFLStatus) -> ErrorKind {
@@ -157,13 +244,13 @@ fn gzip_body(stored: &[u8]) -> Result<&[u8], ErrorKind> {
 }
 
 /// The CRC-32 and the length modulo 2^32 that follow the stream.
-fn check_gzip_trailer(trailer: &[u8], decoded: &[u8]) -> Result<(), ErrorKind> {
-    let (crc, rest) = trailer.split_first_chunk().ok_or(codec_error("the gzip trailer is missing"))?;
-    let (len, _) = rest.split_first_chunk().ok_or(codec_error("the gzip trailer ends early"))?;
-    if u32::from_le_bytes(*crc) != crc32fast::hash(decoded) {
+fn check_gzip_trailer(trailer: &[u8], crc: u32, len: u32) -> Result<(), ErrorKind> {
+    let (stated, rest) = trailer.split_first_chunk().ok_or(codec_error("the gzip trailer is missing"))?;
+    if u32::from_le_bytes(*stated) != crc {
         return Err(codec_error("the CRC-32 differs"));
     }
-    if u32::from_le_bytes(*len) != decoded.len() as u32 {
+    let (stated, _) = rest.split_first_chunk().ok_or(codec_error("the gzip trailer ends early"))?;
+    if u32::from_le_bytes(*stated) != len {
         return Err(codec_error("the length in the gzip trailer differs"));
     }
     Ok(())
@@ -262,6 +349,30 @@ mod tests {
                 assert!(decode(&stored[..at], &mut out).is_err(), "cut at {at}");
                 assert!(decode_bounded(&stored[..at], 1 << 20).is_err(), "cut at {at}");
             }
+        }
+    }
+
+    fn in_pieces(stored: &[u8], len: usize) -> Result<Vec<u8>, ErrorKind> {
+        let mut decoder = PieceDecoder::new(stored)?;
+        super::super::in_pieces(len, PieceDecoder::HISTORY, |buffer, start| {
+            decoder.next(stored, buffer, start)
+        })
+    }
+
+    #[test]
+    fn pieces_of_any_length_join_to_the_whole() {
+        let mut data = sample();
+        // Matches as far away as there are.
+        data.extend((0..PieceDecoder::HISTORY as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8));
+        data.extend_from_within(data.len() - PieceDecoder::HISTORY..);
+        for framing in [Framing::Zlib, Framing::Gzip] {
+            let mut stored = encode(&data, 9, framing);
+            for len in [1, 7, 1000, data.len() - 1, data.len(), data.len() + 1] {
+                assert_eq!(in_pieces(&stored, len).unwrap(), data, "{framing:?} {len}");
+            }
+            assert!(in_pieces(&stored[..stored.len() - 1], 1000).is_err());
+            *stored.last_mut().unwrap() ^= 1;
+            assert!(in_pieces(&stored, 1000).is_err());
         }
     }
 

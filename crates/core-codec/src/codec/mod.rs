@@ -32,3 +32,25 @@ fn owned(encode: impl FnOnce(&mut alloc::vec::Vec<u8>) -> usize) -> alloc::vec::
     buffer.truncate(len);
     buffer
 }
+
+/// All that `next` decodes in pieces of `len` bytes, where no more is kept before them than a piece can refer to.
+#[cfg(all(test, any(feature = "deflate", feature = "lz4")))]
+fn in_pieces(
+    len: usize,
+    history: usize,
+    mut next: impl FnMut(&mut [u8], usize) -> Result<(usize, bool), crate::ErrorKind>,
+) -> Result<alloc::vec::Vec<u8>, crate::ErrorKind> {
+    let (mut all, mut buffer) = (alloc::vec::Vec::new(), alloc::vec::Vec::new());
+    loop {
+        let start = buffer.len();
+        buffer.resize(start + len, 0);
+        let (written, done) = next(&mut buffer, start)?;
+        buffer.truncate(start + written);
+        all.extend_from_slice(&buffer[start..]);
+        if done {
+            return Ok(all);
+        }
+        assert_eq!(written, len);
+        buffer.drain(..buffer.len().saturating_sub(history));
+    }
+}

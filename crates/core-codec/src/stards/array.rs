@@ -1,12 +1,12 @@
 //! One array: what the index says of it, checked, and its data.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::codec;
 use super::dataset::spend;
+use super::name::Name;
 use super::raw::{self, BlockInfo, IndexEntry};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
@@ -25,10 +25,10 @@ const STRINGS_MEMORY: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 pub struct Array {
     layer: usize,
-    key: Box<str>,
-    name: Box<str>,
+    name: Name,
     at: u64,
     entry: IndexEntry,
+    /// An error is without the name.
     content: Result<Content, Error>,
 }
 
@@ -50,35 +50,29 @@ pub struct Content {
     pub(super) elements: u64,
     pub(super) blocks: Vec<Block>,
     block_size: u64,
-    name: Box<str>,
+    name: Name,
 }
 
 impl Array {
     /// Checks the index entry at byte `at`; what is wrong with it is kept for whoever wants the data.
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has them all at hand")]
     pub(super) fn new(
         layer: usize,
-        layer_name: Option<&str>,
-        key: &str,
+        name: Name,
         at: u64,
         entry: IndexEntry,
         file_len: u64,
         budget: &mut u64,
         limits: &Limits,
     ) -> Self {
-        let name: Box<str> = match layer_name {
-            Some(layer) => alloc::format!("{layer}:{key}").into(),
-            None => key.into(),
-        };
-        let content = Content::new(&name, at, &entry, file_len, limits).and_then(|content| {
+        let content = Content::new(name.clone(), at, &entry, file_len, limits).and_then(|content| {
             let stored = content.blocks.iter().map(|block| block.stored.end - block.stored.start).sum();
             if spend(budget, stored) {
                 return Ok(content);
             }
             let kind = ErrorKind::Invalid("the arrays are together larger than the file: they overlap");
-            Err(Error::new(INDEX_ENTRY, kind).at(at).item(&*name))
+            Err(Error::new(INDEX_ENTRY, kind).at(at))
         });
-        Self { layer, key: key.into(), name, at, entry, content }
+        Self { layer, name, at, entry, content }
     }
 
     /// Index of its layer in [`Dataset::layers`](super::Dataset::layers).
@@ -90,12 +84,12 @@ impl Array {
     /// Its key inside the layer.
     #[must_use]
     pub fn key(&self) -> &str {
-        &self.key
+        self.name.key()
     }
 
     /// `key`, or `layer:key` in a named layer.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &Name {
         &self.name
     }
 
@@ -141,7 +135,7 @@ impl Array {
     /// What is wrong with the index entry: a type or codec that is unknown or not in this build
     /// ([`ErrorKind::Unsupported`]), blocks outside the file, a shape that the blocks do not fill.
     pub fn content(&self) -> Result<&Content, Error> {
-        self.content.as_ref().map_err(Error::clone)
+        self.content.as_ref().map_err(|error| error.clone().item(self.name.label()))
     }
 
     /// Makes sure that all of its data is there.
@@ -172,7 +166,7 @@ impl Array {
     /// As [`read`](Self::read), and [`ErrorKind::Type`] when they are not of type `T`.
     pub fn read_vec<T: Element, S: Source + ?Sized>(&self, source: &S) -> Poll<Vec<T>> {
         let content = self.typed::<T>()?;
-        let mut values = vec![T::zeroed(); content.element_len()?];
+        let mut values = content.zeroed_elements(content.elements)?;
         self.read_into(source, &mut values)?;
         Ok(values)
     }
@@ -209,14 +203,15 @@ impl Array {
     /// As [`content`](Self::content), and [`ErrorKind::Type`].
     pub fn typed<T: Element>(&self) -> Result<&Content, Error> {
         let content = self.content()?;
-        tensor::expect_type(T::DTYPE, content.dtype).map_err(|error| error.at(self.at).item(&*self.name))?;
+        tensor::expect_type(T::DTYPE, content.dtype)
+            .map_err(|error| error.at(self.at).item(self.name.label()))?;
         Ok(content)
     }
 }
 
 impl Content {
-    fn new(name: &str, at: u64, entry: &IndexEntry, file_len: u64, limits: &Limits) -> Result<Self, Error> {
-        let error = |kind| Error::new(INDEX_ENTRY, kind).at(at).item(name);
+    fn new(name: Name, at: u64, entry: &IndexEntry, file_len: u64, limits: &Limits) -> Result<Self, Error> {
+        let error = |kind| Error::new(INDEX_ENTRY, kind).at(at);
         if entry.in_metadata != 0 {
             return Err(error(ErrorKind::Unsupported(
                 "array that is stored in the metadata (its flag is not 0)",
@@ -230,7 +225,7 @@ impl Content {
         })?;
         codec::check_support(compression).map_err(error)?;
         let elements = tensor::element_count(&entry.shape).map_err(error)?;
-        let blocks = place_blocks(name, entry, compression, file_len, limits)?;
+        let blocks = place_blocks(entry, compression, file_len, limits)?;
         let payload = blocks.last().map_or(0, |block| block.payload.end);
         limits::check("bytes of an array", payload, limits.item_bytes).map_err(error)?;
         match dtype.size() {
@@ -242,6 +237,11 @@ impl Content {
                     let what = "bytes of all blocks, against the shape";
                     return Err(error(ErrorKind::Mismatch { what, expected, found: payload }));
                 }
+            }
+            // Nothing, or the length of all strings.
+            None if elements == 0 && !matches!(payload, 0 | 4) => {
+                let what = "bytes of all blocks, of no string";
+                return Err(error(ErrorKind::Mismatch { what, expected: 4, found: payload }));
             }
             // The length of all strings, then at least the length of each.
             None if elements > 0 && elements > payload.saturating_sub(4) / 4 => {
@@ -262,12 +262,12 @@ impl Content {
             [first, _, ..] => first.decoded,
             _ => entry.block_size,
         };
-        Ok(Self { dtype, compression, shape, elements, blocks, block_size, name: name.into() })
+        Ok(Self { dtype, compression, shape, elements, blocks, block_size, name })
     }
 
     /// As [`Array::name`].
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &Name {
         &self.name
     }
 
@@ -337,9 +337,25 @@ impl Content {
     /// # Errors
     /// [`ErrorKind::NotFound`] without such a block; data that does not decode to exactly `out`.
     pub fn decode_block(&self, index: usize, stored: &[u8], out: &mut [u8]) -> Result<(), Error> {
-        let error = |kind| self.error(kind).detail(alloc::format!("block {index}"));
-        let block = self.blocks.get(index).ok_or_else(|| error(ErrorKind::NotFound("block")))?;
-        codec::decode(self.compression, stored, out).map_err(|kind| error(kind).at(block.stored.start))
+        if index >= self.blocks.len() {
+            return Err(self.block_error(index, ErrorKind::NotFound("block")));
+        }
+        codec::decode(self.compression, stored, out).map_err(|kind| self.block_error(index, kind))
+    }
+
+    pub(super) fn block_error(&self, index: usize, kind: ErrorKind) -> Error {
+        let error = self.error(kind).detail(alloc::format!("block {index}"));
+        match self.blocks.get(index) {
+            Some(block) => error.at(block.stored.start),
+            None => error,
+        }
+    }
+
+    /// The block that holds this byte of the payload, with its index.
+    pub(super) fn block_of(&self, position: u64) -> Result<(usize, &Block), Error> {
+        let index = self.blocks.partition_point(|block| block.payload.end <= position);
+        let block = self.blocks.get(index).ok_or_else(|| self.error(ErrorKind::NotFound("block")))?;
+        Ok((index, block))
     }
 
     /// The payload with byte planes joined: little-endian elements, or strings with their total length.
@@ -370,9 +386,8 @@ impl Content {
             shuffle::unshuffle(&planes, width, 0, out);
             return Ok(());
         }
-        // Below the length of the payload.
-        let mut memory = self.zeroed(width * self.largest_block() as usize)?;
-        self.join_planes(0, out, &mut memory, |index| source.bytes(self.blocks[index].stored.clone()))
+        let mut memory = self.zeroed(self.walk_memory())?;
+        self.walk(0, &mut memory)?.read(out, |index| source.bytes(self.blocks[index].stored.clone()))
     }
 
     fn decode_all<S: Source + ?Sized>(&self, source: &S, mut out: &mut [u8]) -> Poll<()> {
@@ -397,55 +412,6 @@ impl Content {
         self.planes().is_some_and(|_| self.elements <= self.largest_block())
     }
 
-    /// The elements from `first` on, as many as fit into `out`, of an array in byte planes. `memory` is to hold one
-    /// decoded block of each plane: [`largest_block`](Self::largest_block) times [`planes`](Self::planes).
-    ///
-    /// Parts of the elements can be read independently, for instance on several threads; `stored` gives the stored
-    /// bytes of the block of this index. A block is decoded once for each plane that it has such elements of.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`] when the payload is no byte planes, the elements are not in it, or `memory` is too small;
-    /// those of `stored`, and data that does not decode.
-    pub fn join_planes<'s, E: From<Error>>(
-        &self,
-        first: u64,
-        out: &mut [u8],
-        memory: &mut [u8],
-        mut stored: impl FnMut(usize) -> Result<&'s [u8], E>,
-    ) -> Result<(), E> {
-        let Some(width) = self.planes() else {
-            return Err(self.error(ErrorKind::Invalid("the array is not in byte planes")).into());
-        };
-        let count = (out.len() / width) as u64;
-        if !out.len().is_multiple_of(width) || first.checked_add(count).is_none_or(|end| end > self.elements)
-        {
-            return Err(self.error(ErrorKind::Invalid("elements outside the array")).into());
-        }
-        let largest = self.largest_block() as usize;
-        if largest.checked_mul(width).is_none_or(|needed| needed > memory.len()) {
-            return Err(self.error(ErrorKind::Invalid("too little memory to join byte planes in")).into());
-        }
-        let mut planes: Vec<Plane<'_>> = memory
-            .chunks_exact_mut(largest.max(1))
-            .zip((0..width as u64).map(|p| p * self.elements + first))
-            .map(|(memory, position)| Plane { position, decoded: position..position, memory })
-            .collect();
-        let mut out = out;
-        while !out.is_empty() {
-            for plane in planes.iter_mut().filter(|plane| plane.left().is_empty()) {
-                plane.load(self, &mut stored)?;
-            }
-            let parts: Vec<&[u8]> = planes.iter().map(Plane::left).collect();
-            let elements =
-                parts.iter().map(|part| <[u8]>::len(part)).min().unwrap_or(0).min(out.len() / width);
-            let (done, rest) = out.split_at_mut(elements * width);
-            shuffle::join(&parts, done);
-            planes.iter_mut().for_each(|plane| plane.position += elements as u64);
-            out = rest;
-        }
-        Ok(())
-    }
-
     /// Checks that a payload holds exactly the strings that the shape has, and takes the total length off.
     pub(super) fn check_strings(&self, mut payload: Vec<u8>) -> Result<Vec<u8>, Error> {
         if payload.is_empty() && self.elements == 0 {
@@ -462,7 +428,10 @@ impl Content {
         })();
         let (rest, ()) = crate::wire::parse(DATA, at, &payload, |_| parsed).map_err(|error| {
             let offset = error.offset().unwrap_or(at) - at;
-            error.at(at).item(&*self.name).detail(alloc::format!("at byte {offset} of the decoded strings"))
+            error
+                .at(at)
+                .item(self.name.label())
+                .detail(alloc::format!("at byte {offset} of the decoded strings"))
         })?;
         if !rest.is_empty() {
             let error = self.error(ErrorKind::Invalid("bytes left over after the last string"));
@@ -476,12 +445,14 @@ impl Content {
         limits::zeroed(len).map_err(|kind| self.error(kind))
     }
 
-    pub(super) fn element_len(&self) -> Result<usize, Error> {
-        limits::check("elements", self.elements, u64::MAX).map_err(|kind| self.error(kind))
+    pub(super) fn zeroed_elements<T: Element>(&self, len: u64) -> Result<Vec<T>, Error> {
+        let needed = len.saturating_mul(size_of::<T>() as u64);
+        let values = usize::try_from(len).ok().and_then(|len| bytemuck::try_zeroed_vec(len).ok());
+        values.ok_or_else(|| self.error(ErrorKind::Memory { needed }))
     }
 
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
-        let error = Error::new(DATA, kind).item(&*self.name);
+        let error = Error::new(DATA, kind).item(self.name.label());
         match self.blocks.first() {
             Some(block) => error.at(block.stored.start),
             None => error,
@@ -489,40 +460,8 @@ impl Content {
     }
 }
 
-/// A position in one byte plane, with the decoded block around it.
-struct Plane<'m> {
-    /// In the payload.
-    position: u64,
-    /// What is decoded of the payload, at the start of the memory.
-    decoded: Range<u64>,
-    memory: &'m mut [u8],
-}
-
-impl Plane<'_> {
-    /// What is decoded from the position on. It may run on into the next plane.
-    fn left(&self) -> &[u8] {
-        let at = |position| (position - self.decoded.start) as usize;
-        self.memory.get(at(self.position)..at(self.decoded.end)).unwrap_or_default()
-    }
-
-    /// Decodes the block at the position.
-    fn load<'s, E: From<Error>>(
-        &mut self,
-        content: &Content,
-        stored: &mut impl FnMut(usize) -> Result<&'s [u8], E>,
-    ) -> Result<(), E> {
-        let index = content.blocks.partition_point(|block| block.payload.end <= self.position);
-        let block = content.blocks.get(index).ok_or_else(|| content.error(ErrorKind::NotFound("block")))?;
-        self.decoded = block.payload.clone();
-        let len = (block.payload.end - block.payload.start) as usize;
-        content.decode_block(index, stored(index)?, &mut self.memory[..len])?;
-        Ok(())
-    }
-}
-
 /// Checks where each block lies and how far it expands.
 fn place_blocks(
-    name: &str,
     entry: &IndexEntry,
     compression: Compression,
     file_len: u64,
@@ -533,8 +472,7 @@ fn place_blocks(
     let mut stored_sum = 0u64;
     for (index, info) in entry.blocks.iter().enumerate() {
         let start = entry.position.saturating_add(info.offset);
-        let error =
-            |kind| Error::new("block", kind).at(start).item(name).detail(alloc::format!("block {index}"));
+        let error = |kind| Error::new("block", kind).at(start).detail(alloc::format!("block {index}"));
         let end = start.checked_add(info.stored).filter(|&end| end <= file_len).ok_or_else(|| {
             error(ErrorKind::Truncated { needed: info.stored, available: file_len.saturating_sub(start) })
         })?;

@@ -60,6 +60,69 @@ pub(super) fn decode(compression: Compression, stored: &[u8], out: &mut [u8]) ->
     }
 }
 
+/// As many of the bytes before a piece as a piece can refer to, whatever the codec.
+pub(super) const HISTORY: usize = 64 << 10;
+
+/// Decodes a block piece by piece.
+#[derive(Debug)]
+pub(super) enum Pieces {
+    #[cfg(feature = "deflate")]
+    Gzip(codec::deflate::PieceDecoder),
+    #[cfg(feature = "lz4")]
+    Lz4(codec::lz4::PieceDecoder),
+}
+
+impl Pieces {
+    /// Whether the codec can do that.
+    pub(super) fn can(compression: Compression) -> bool {
+        match compression {
+            Compression::Gzip | Compression::GzipShuffle => cfg!(feature = "deflate"),
+            Compression::Lz4 | Compression::Lz4Shuffle => cfg!(feature = "lz4"),
+            Compression::None | Compression::Zstd => false,
+        }
+    }
+
+    /// A decoder at the start of a stored block.
+    pub(super) fn new(compression: Compression, stored: &[u8]) -> Result<Self, ErrorKind> {
+        let _ = stored;
+        match compression {
+            #[cfg(feature = "deflate")]
+            Compression::Gzip | Compression::GzipShuffle => {
+                codec::deflate::PieceDecoder::new(stored).map(Self::Gzip)
+            }
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 | Compression::Lz4Shuffle => Ok(Self::Lz4(codec::lz4::PieceDecoder::default())),
+            _ => Err(ErrorKind::Unsupported("codec in pieces")),
+        }
+    }
+
+    /// Decodes into `buffer` from `start` on, until that is full or the block ends: how many bytes, and whether it ended.
+    /// Before `start` is what was decoded last, at most [`HISTORY`] bytes.
+    pub(super) fn next(
+        &mut self,
+        stored: &[u8],
+        buffer: &mut [u8],
+        start: usize,
+    ) -> Result<(usize, bool), ErrorKind> {
+        let _ = (stored, &buffer, start);
+        match *self {
+            #[cfg(feature = "deflate")]
+            Self::Gzip(ref mut decoder) => decoder.next(stored, buffer, start),
+            #[cfg(feature = "lz4")]
+            Self::Lz4(ref mut decoder) => decoder.next(stored, buffer, start),
+        }
+    }
+}
+
+/// The error of a block that does not end where it should.
+pub(super) fn too_long(compression: Compression) -> ErrorKind {
+    let codec = match compression {
+        Compression::Lz4 | Compression::Lz4Shuffle => "lz4",
+        _ => "deflate",
+    };
+    ErrorKind::Codec { codec, reason: "decodes to more bytes than it should" }
+}
+
 /// Encodes one block of the payload; of a shuffling codec, of its byte planes. The result is in `buffer`, which is to be
 /// used for the next block again, or the block itself.
 ///

@@ -1,14 +1,15 @@
 //! An opened file: its layers, arrays and metadata.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::array::{Array, INDEX_ENTRY, merge};
 use super::metadata::{self, Decoded, Entry, METADATA_BLOCK};
+use super::name::{Name, Text, label};
 use super::raw::{self, FileHeader};
 use super::verify::Finding;
 use crate::error::{Error, ErrorKind};
@@ -30,11 +31,11 @@ pub struct Dataset {
     pub(super) keys: Vec<Key>,
     pub(super) layers: Vec<Layer>,
     pub(super) base: usize,
+    /// The first key of each text.
+    pub(super) by_text: BTreeMap<Text, usize>,
     /// The first layer of each name.
-    by_name: BTreeMap<Box<str>, usize>,
+    by_name: BTreeMap<Text, usize>,
     pub(super) arrays: Vec<Array>,
-    /// The last array with each storage key.
-    pub(super) by_storage_key: BTreeMap<Box<str>, usize>,
     /// What parsing noticed and only a verification tells.
     pub(super) noticed: Vec<Finding>,
 }
@@ -42,14 +43,18 @@ pub struct Dataset {
 /// An entry of the key registry.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
-    pub(super) text: Box<str>,
+    pub(super) text: Text,
     pub(super) hash: u64,
+    /// The first key of this text: its own index, unless the key is there twice.
+    pub(super) first: usize,
+    /// The last array that has it as its storage key, where it is the first of its text.
+    pub(super) array: Option<usize>,
 }
 
 /// A layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    name: Box<str>,
+    name: Text,
     position: u64,
     size: u32,
     compression: u8,
@@ -65,6 +70,11 @@ impl Layer {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its name, as an error tells it.
+    pub(super) fn label(&self) -> String {
+        label(&self.name)
     }
 
     /// Number of metadata keys that the registry lists.
@@ -103,13 +113,13 @@ impl Layer {
             Some(_) if self.overlaps && size <= file_len => {
                 let kind =
                     ErrorKind::Invalid("the metadata blocks are together larger than the file: they overlap");
-                Err(Error::new(METADATA_BLOCK, kind).at(self.position).item(self.name()))
+                Err(Error::new(METADATA_BLOCK, kind).at(self.position).item(self.label()))
             }
             Some(end) if end <= file_len => Ok(self.position..end),
             _ => {
                 let available = file_len.saturating_sub(self.position);
                 let kind = ErrorKind::Truncated { needed: size, available };
-                Err(Error::new(METADATA_BLOCK, kind).at(self.position).item(self.name()))
+                Err(Error::new(METADATA_BLOCK, kind).at(self.position).item(self.label()))
             }
         }
     }
@@ -179,9 +189,8 @@ impl Dataset {
     /// Whether [`array`](Self::array) finds this one, that is, no later array has its key.
     #[must_use]
     pub fn is_visible(&self, index: usize) -> bool {
-        self.arrays
-            .get(index)
-            .is_some_and(|array| self.by_storage_key.get(self.storage_key(array)) == Some(&index))
+        let key = self.arrays.get(index).and_then(|array| self.keys.get(usize::from(array.entry().key)));
+        key.is_some_and(|key| self.keys[key.first].array == Some(index))
     }
 
     /// The key that the registry holds for an array: with the prefix of its layer.
@@ -196,7 +205,9 @@ impl Dataset {
     /// [`ErrorKind::NotFound`].
     pub fn layer(&self, name: &str) -> Result<&Layer, Error> {
         let found = self.by_name.get(name).map(|&index| &self.layers[index]);
-        found.ok_or_else(|| Error::new("layer metadata registry", ErrorKind::NotFound("layer")).detail(name))
+        found.ok_or_else(|| {
+            Error::new("layer metadata registry", ErrorKind::NotFound("layer")).detail(label(name))
+        })
     }
 
     /// The array `key` of the layer `layer`; the last one when the key is there twice.
@@ -207,10 +218,14 @@ impl Dataset {
         let storage_key =
             if layer == BASE_LAYER { Cow::Borrowed(key) } else { Cow::Owned(layer_prefix(layer) + key) };
         self.layer(layer)?;
-        match self.by_storage_key.get(&*storage_key) {
-            Some(&index) => Ok(&self.arrays[index]),
-            None => Err(Error::new("index", ErrorKind::NotFound("array"))
-                .detail(alloc::format!("{key:?} in layer {layer}"))),
+        let first = self.by_text.get(&*storage_key).copied();
+        match first.and_then(|first| self.keys[first].array) {
+            Some(index) => Ok(&self.arrays[index]),
+            None => Err(Error::new("index", ErrorKind::NotFound("array")).detail(alloc::format!(
+                "{:?} in layer {}",
+                label(key),
+                label(layer)
+            ))),
         }
     }
 
@@ -225,9 +240,11 @@ impl Dataset {
         })
     }
 
-    /// The metadata keys that the registry lists for a layer.
+    /// The metadata keys that the registry lists for a layer, each once.
     pub fn metadata_keys<'a>(&'a self, layer: &'a Layer) -> impl Iterator<Item = &'a str> {
-        layer.keys.iter().map(|&key| self.key(key))
+        let mut seen = BTreeSet::new();
+        let keys = layer.keys.iter().filter_map(|&key| self.keys.get(usize::from(key)));
+        keys.filter(move |key| seen.insert(key.first)).map(|key| &*key.text)
     }
 
     /// Makes sure that the metadata blocks of all layers are there.
@@ -252,17 +269,21 @@ impl Dataset {
     pub fn metadata<S: Source + ?Sized>(&self, source: &S, name: &str) -> Poll<Vec<Entry>> {
         let layer = self.layer(name)?;
         let Some(decoded) = self.decode_metadata(source, layer)? else { return Ok(Vec::new()) };
-        let mut values: BTreeMap<Box<str>, Result<_, Error>> = BTreeMap::new();
+        let first = |key: u16| self.keys.get(usize::from(key)).map_or(0, |key| key.first);
+        let mut values: BTreeMap<usize, Result<_, Error>> = BTreeMap::new();
         for (key, value) in decoded.entries {
-            values.insert(self.key(key).into(), value);
+            values.insert(first(key), value);
         }
         for &key in &layer.keys {
-            values.entry(self.key(key).into()).or_insert_with(|| {
+            values.entry(first(key)).or_insert_with(|| {
                 let kind = ErrorKind::Invalid("the registry lists the key, the block does not hold it");
-                Err(Error::new(METADATA_BLOCK, kind).at(layer.position).item(self.key(key)))
+                Err(Error::new(METADATA_BLOCK, kind).at(layer.position).item(label(self.key(key))))
             });
         }
-        Ok(values.into_iter().map(|(key, value)| Entry { key, value }).collect())
+        let entry = |(first, value): (usize, _)| Entry { key: self.keys[first].text.clone(), value };
+        let mut entries: Vec<_> = values.into_iter().map(entry).collect();
+        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        Ok(entries)
     }
 
     /// As [`metadata`](Self::metadata), with the keys of the base layer that the layer has not.
@@ -348,13 +369,17 @@ impl<'a> Parser<'a> {
         let layer_count = count("layer count", 23, u64::from(header.layer_count) + 1)?;
         let key_count = count("key registry count", 27, header.key_count.into())?;
         let mut noticed = Vec::new();
-        let keys = self.keys(key_count, &mut noticed)?;
+        let mut keys = self.keys(key_count, &mut noticed)?;
+        let mut by_text = BTreeMap::new();
+        for (index, key) in keys.iter_mut().enumerate() {
+            key.first = *by_text.entry(key.text.clone()).or_insert(index);
+        }
         let mut layers = self.layers(layer_count, keys.len(), file_len, &mut noticed)?;
         for layer in &mut layers {
             layer.bitmap =
                 self.next("layer presence bitmap", |input| raw::bitmap(input, header.entry_count))?;
         }
-        let base = layers.iter().position(|layer| &*layer.name == BASE_LAYER).ok_or_else(|| {
+        let base = layers.iter().position(|layer| layer.name() == BASE_LAYER).ok_or_else(|| {
             let at = layers.first().map_or(raw::FILE_HEADER_LEN, |layer| layer.at);
             Error::new("layer metadata registry", ErrorKind::NotFound("layer")).at(at).detail(BASE_LAYER)
         })?;
@@ -364,22 +389,30 @@ impl<'a> Parser<'a> {
         // No writer stores bytes for two arrays. Without a bound, a small file could keep a reader busy for days.
         let mut budget = file_len;
         let mut arrays = Vec::new();
-        let mut by_storage_key = BTreeMap::new();
+        // Of each key of an array: the layer, and where the key inside it starts.
+        let mut places = vec![None; keys.len()];
         for index in 0..entry_count {
             let at = self.at();
             let entry = self.next(INDEX_ENTRY, raw::index_entry)?;
             check_key(keys.len(), entry.key, INDEX_ENTRY, at)?;
-            let storage_key = &keys[usize::from(entry.key)].text;
-            let mut candidates = names.candidates(storage_key);
-            let (layer, key) = candidates.next().unwrap_or((base, storage_key));
-            if candidates.next().is_some() {
-                let kind =
-                    ErrorKind::Invalid("the key has the prefix of several layers: the longest name counts");
-                noticed.push(Finding::warning(Error::new(INDEX_ENTRY, kind).at(at).item(&**storage_key)));
-            }
-            let layer_name = (layer != base).then(|| layers[layer].name());
-            by_storage_key.insert(storage_key.clone(), index);
-            arrays.push(Array::new(layer, layer_name, key, at, entry, file_len, &mut budget, limits));
+            let first = keys[usize::from(entry.key)].first;
+            let storage_key = &keys[first].text;
+            let (layer, start) = *places[first].get_or_insert_with(|| {
+                let mut candidates = names.candidates(storage_key);
+                let (layer, key) = candidates.next().unwrap_or((base, storage_key));
+                if candidates.next().is_some() {
+                    let kind = ErrorKind::Invalid(
+                        "the key has the prefix of several layers: the longest name counts",
+                    );
+                    let error = Error::new(INDEX_ENTRY, kind).at(at).item(label(storage_key));
+                    noticed.push(Finding::warning(error));
+                }
+                (layer, storage_key.len() - key.len())
+            });
+            let layer_name = (layer != base).then(|| layers[layer].name.clone());
+            let name = Name::new(layer_name, storage_key.clone(), start);
+            keys[first].array = Some(index);
+            arrays.push(Array::new(layer, name, at, entry, file_len, &mut budget, limits));
         }
         if self.rest.iter().any(|&byte| byte != 0) {
             let kind =
@@ -387,7 +420,7 @@ impl<'a> Parser<'a> {
             noticed.push(Finding::error(Error::new("header section", kind).at(self.at())));
         }
         let limits = limits.clone();
-        Ok(Dataset { header, limits, keys, layers, base, by_name, arrays, by_storage_key, noticed })
+        Ok(Dataset { header, limits, keys, layers, base, by_text, by_name, arrays, noticed })
     }
 
     fn keys(&mut self, count: usize, noticed: &mut Vec<Finding>) -> Result<Vec<Key>, Error> {
@@ -395,7 +428,8 @@ impl<'a> Parser<'a> {
         for _ in 0..count {
             let at = self.at();
             let (bytes, hash) = self.next("key registry", raw::key_entry)?;
-            keys.push(Key { text: text(bytes, "key registry", at, noticed), hash });
+            let text = text(bytes, "key registry", at, noticed);
+            keys.push(Key { text, hash, first: 0, array: None });
         }
         Ok(keys)
     }
@@ -432,29 +466,28 @@ impl<'a> Parser<'a> {
 }
 
 /// A name; what is not UTF-8 is replaced, so that the rest of the file stays readable.
-fn text(bytes: &[u8], structure: &'static str, at: u64, noticed: &mut Vec<Finding>) -> Box<str> {
+fn text(bytes: &[u8], structure: &'static str, at: u64, noticed: &mut Vec<Finding>) -> Text {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, Cow::Owned(_)) {
         let kind = ErrorKind::Invalid("the name is not UTF-8");
-        noticed.push(Finding::error(Error::new(structure, kind).at(at).item(&*text)));
+        noticed.push(Finding::error(Error::new(structure, kind).at(at).item(label(&text))));
     }
     text.into()
 }
 
 /// Finds the layer that a storage key names.
 pub(super) struct LayerNames<'a> {
-    by_name: BTreeMap<&'a str, usize>,
-    longest: usize,
+    /// By length first: names of other lengths are not compared byte by byte.
+    by_name: BTreeMap<(usize, &'a str), usize>,
 }
 
 impl<'a> LayerNames<'a> {
     pub(super) fn new(names: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator) -> Self {
         // The first layer of a name counts, as in `Dataset::layer`.
         let mut by_name: BTreeMap<_, _> =
-            names.enumerate().rev().map(|(index, name)| (name, index)).collect();
-        by_name.remove(BASE_LAYER);
-        let longest = by_name.keys().map(|name| name.len()).max().unwrap_or(0);
-        Self { by_name, longest }
+            names.enumerate().rev().map(|(index, name)| ((name.len(), name), index)).collect();
+        by_name.remove(&(BASE_LAYER.len(), BASE_LAYER));
+        Self { by_name }
     }
 
     /// The layers that fit a storage key, with the key inside them. The one with the longest name comes first; a
@@ -462,8 +495,8 @@ impl<'a> LayerNames<'a> {
     pub(super) fn candidates<'k>(&self, storage_key: &'k str) -> impl Iterator<Item = (usize, &'k str)> {
         let rest = storage_key.strip_prefix("__layer_").unwrap_or("");
         rest.rmatch_indices("__:").filter_map(|(end, mark)| {
-            let name = rest.get(..end).filter(|name| name.len() <= self.longest)?;
-            self.by_name.get(name).map(|&layer| (layer, &rest[end + mark.len()..]))
+            let name = rest.get(..end)?;
+            self.by_name.get(&(end, name)).map(|&layer| (layer, &rest[end + mark.len()..]))
         })
     }
 }

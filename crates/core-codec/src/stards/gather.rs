@@ -4,12 +4,12 @@
 //! the payload is walked forwards, each block is needed in one stretch, and one decoded block is in memory at a
 //! time. Byte planes are one more loop around it: the element's bytes become elements of their own.
 
-use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::array::{Array, Content, add_range, merge};
+use super::array::{Array, Block, Content, add_range, merge};
+use super::cursor::Cursor;
 use super::slice::{Selection, Slice};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
@@ -72,9 +72,7 @@ impl Array {
     ) -> Poll<(Vec<u64>, Vec<T>)> {
         let content = self.typed::<T>()?;
         let selection = Selection::new(&content.shape, slices)?;
-        let len = limits::check("elements", selection.elements(), usize::MAX as u64)
-            .map_err(|kind| content.error(kind))?;
-        let mut values = vec![T::zeroed(); len];
+        let mut values = content.zeroed_elements(selection.elements())?;
         content.read_selection_into(source, &selection, bytemuck::cast_slice_mut(&mut values))?;
         tensor::swap_le(&mut values);
         Ok((selection.shape().to_vec(), values))
@@ -156,7 +154,7 @@ impl Content {
         }
         let nest = Nest::new(shape, axes, size as u64, self.planes().map(|_| self.elements));
         source.request(&self.needed(&nest))?;
-        let mut window = Window { content: self, source, current: None };
+        let mut window = Window::new(self, source);
         nest.for_each_row(&mut |row| window.copy_row(row, out))
     }
 
@@ -182,7 +180,7 @@ impl Content {
     }
 
     /// Where a span of the payload is stored: whole blocks, or of an uncompressed array exactly the span.
-    fn stored_of(&self, span: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    pub(super) fn stored_of(&self, span: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let first = self.blocks.partition_point(|block| block.payload.end <= span.start);
         let exact = self.compression == Compression::None;
         self.blocks[first..].iter().take_while(move |block| block.payload.start < span.end).map(
@@ -212,6 +210,9 @@ impl Content {
         places.resize(len, 0..0);
         let mut strings = Strings::new(self, source, nest.last());
         let mut texts = Vec::new();
+        if len as u64 == self.elements {
+            reserve(&mut texts, self.payload_len()).map_err(|kind| self.error(kind))?;
+        }
         nest.for_each_row(&mut |row| {
             for i in 0..row.inner.count {
                 for w in 0..row.width {
@@ -227,8 +228,17 @@ impl Content {
         if places.is_sorted_by_key(|place| place.start) {
             return Ok(texts);
         }
-        Ok(places.into_iter().flat_map(|place| &texts[place]).copied().collect())
+        let mut sorted = Vec::new();
+        reserve(&mut sorted, texts.len() as u64).map_err(|kind| self.error(kind))?;
+        places.into_iter().for_each(|place| sorted.extend_from_slice(&texts[place]));
+        Ok(sorted)
     }
+}
+
+/// Makes room for `len` more bytes, or says that the system has not as much.
+fn reserve(bytes: &mut Vec<u8>, len: u64) -> Result<(), ErrorKind> {
+    let reserved = usize::try_from(len).is_ok_and(|len| bytes.try_reserve(len).is_ok());
+    if reserved { Ok(()) } else { Err(ErrorKind::Memory { needed: len }) }
 }
 
 /// Walks through strings from the first on.
@@ -246,7 +256,7 @@ struct Strings<'a, S: ?Sized> {
 
 impl<'a, S: Source + ?Sized> Strings<'a, S> {
     fn new(content: &'a Content, source: &'a S, last: u64) -> Self {
-        let window = Window { content, source, current: None };
+        let window = Window::new(content, source);
         Self { window, last, next: 0, position: STRINGS_HEADER, requested: 0 }
     }
 
@@ -257,7 +267,9 @@ impl<'a, S: Source + ?Sized> Strings<'a, S> {
             self.position += len;
             self.next += 1;
         }
-        let end = self.position + self.string_len()?;
+        let needed = self.string_len()?;
+        reserve(out, needed).map_err(|kind| self.error(kind))?;
+        let end = self.position + needed;
         while self.position < end {
             let left = (end - self.position) as usize;
             let bytes = self.at(self.position)?;
@@ -399,19 +411,29 @@ impl Nest {
     }
 }
 
-/// The part of the payload that can be looked at: one decoded block, or some bytes of an uncompressed one.
+/// The part of the payload that can be looked at: what is decoded of a block, or some bytes of an uncompressed one.
 struct Window<'a, S: ?Sized> {
     content: &'a Content,
     source: &'a S,
-    current: Option<(Range<u64>, Cow<'a, [u8]>)>,
+    plain: (Range<u64>, &'a [u8]),
+    decoded: Cursor<Vec<u8>>,
 }
 
-impl<S: Source + ?Sized> Window<'_, S> {
+impl<'a, S: Source + ?Sized> Window<'a, S> {
+    fn new(content: &'a Content, source: &'a S) -> Self {
+        Self { content, source, plain: (0..0, &[]), decoded: Cursor::new(Vec::new()) }
+    }
+
     fn copy_row(&mut self, row: Row, out: &mut [u8]) -> Poll<()> {
         let mut done = 0;
         while done < row.inner.count {
             let from = row.from + row.inner.from * done;
             let to = row.to + row.inner.to * done as i64;
+            if self.whole_block(from, row.width)?.is_some() {
+                self.copy_across(from, to as usize, row.width, out)?;
+                done += 1;
+                continue;
+            }
             // Far-apart copies are looked at one by one, so that what lies between is not fetched.
             let rest = row.inner.count - done;
             let near = if row.inner.from <= FETCH_GAP { rest } else { 1 };
@@ -437,56 +459,54 @@ impl<S: Source + ?Sized> Window<'_, S> {
     fn copy_across(&mut self, mut from: u64, to: usize, width: u64, out: &mut [u8]) -> Poll<()> {
         let mut out = &mut out[to..to + width as usize];
         while !out.is_empty() {
-            let (span, bytes) = self.at(from, from + out.len() as u64)?;
-            let bytes = &bytes[(from - span.start) as usize..];
-            let len = bytes.len().min(out.len());
-            let (part, rest) = out.split_at_mut(len);
-            part.copy_from_slice(&bytes[..len]);
-            from += len as u64;
-            out = rest;
+            let part = if let Some((index, block)) = self.whole_block(from, out.len() as u64)? {
+                let part = out.split_off_mut(..(block.payload.end - from) as usize).unwrap_or_default();
+                self.content.decode_block(index, self.source.bytes(block.stored.clone())?, part)?;
+                part
+            } else {
+                let (span, bytes) = self.at(from, from + out.len() as u64)?;
+                let bytes = &bytes[(from - span.start) as usize..];
+                let part = out.split_off_mut(..bytes.len().min(out.len())).unwrap_or_default();
+                part.copy_from_slice(&bytes[..part.len()]);
+                part
+            };
+            from += part.len() as u64;
         }
         Ok(())
     }
 
-    /// A span that holds the payload byte `from`, up to `until` where the block goes that far.
-    fn at(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
-        if self.content.compression == Compression::None {
-            self.current = None;
+    /// The compressed block that starts at the payload byte `from` and ends in the `len` bytes from there: it is decoded
+    /// where it is to go.
+    fn whole_block(&self, from: u64, len: u64) -> Result<Option<(usize, &'a Block)>, Error> {
+        if self.content.compression == Compression::None || self.decoded.holds(from) {
+            return Ok(None);
         }
+        let found = self.content.block_of(from)?;
+        let payload = &found.1.payload;
+        Ok((payload.start == from && payload.end - from <= len).then_some(found))
+    }
+
+    /// A span that holds the payload byte `from`, of an uncompressed array up to `until` where the block goes that far.
+    fn at(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
+        self.plain.0 = 0..0;
         self.hold(from, until)
     }
 
     /// The span that is held where that holds the payload byte `from`, else as [`at`](Self::at).
     fn hold(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, &[u8])> {
-        if self.current.as_ref().is_none_or(|(span, _)| !span.contains(&from)) {
-            self.current = Some(self.load(from, until)?);
+        let (content, source) = (self.content, self.source);
+        if content.compression != Compression::None {
+            return self
+                .decoded
+                .at(content, from, |index| source.bytes(content.blocks[index].stored.clone()));
         }
-        match &self.current {
-            Some((span, bytes)) => Ok((span.clone(), bytes)),
-            None => Err(self.content.error(ErrorKind::NotFound("block")).into()),
-        }
-    }
-}
-
-impl<'a, S: Source + ?Sized> Window<'a, S> {
-    fn load(&mut self, from: u64, until: u64) -> Poll<(Range<u64>, Cow<'a, [u8]>)> {
-        let content = self.content;
-        let index = content.blocks.partition_point(|block| block.payload.end <= from);
-        let missing = || content.error(ErrorKind::NotFound("block"));
-        let block = content.blocks.get(index).ok_or_else(missing)?;
-        if content.compression == Compression::None {
+        if !self.plain.0.contains(&from) {
+            let (_, block) = content.block_of(from)?;
             let end = until.min(block.payload.end);
             let start = block.stored.start + (from - block.payload.start);
-            return Ok((from..end, self.source.bytes(start..start + (end - from))?.into()));
+            self.plain = (from..end, source.bytes(start..start + (end - from))?);
         }
-        let len = (block.payload.end - block.payload.start) as usize;
-        let mut buffer = match self.current.take() {
-            Some((_, Cow::Owned(buffer))) => buffer,
-            _ => Vec::new(),
-        };
-        buffer.resize(len, 0);
-        content.decode_block(index, self.source.bytes(block.stored.clone())?, &mut buffer)?;
-        Ok((block.payload.clone(), buffer.into()))
+        Ok(self.plain.clone())
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::dataset::Layer;
+use super::name::Text;
 use super::raw;
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType};
@@ -17,7 +18,7 @@ pub(super) const METADATA_BLOCK: &str = "metadata block";
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key.
-    pub key: Box<str>,
+    pub key: Text,
     /// Its value, or why it cannot be read.
     pub value: Result<Tensor, Error>,
 }
@@ -32,7 +33,7 @@ pub(super) struct Decoded {
 
 /// Decodes a stored metadata block.
 pub(super) fn decode(layer: &Layer, stored: &[u8], limits: &Limits) -> Result<Decoded, Error> {
-    let error = |kind| Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.name());
+    let error = |kind| Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.label());
     let unsupported =
         |code| error(ErrorKind::Unsupported("compression")).detail(alloc::format!("code {code}"));
     let code = layer.compression_code();
@@ -81,7 +82,7 @@ fn lz4(stored: &[u8], limits: &Limits) -> Result<Vec<u8>, ErrorKind> {
         return Err(ErrorKind::OutOfRange { what, min: 0, max, found: size });
     }
     let len = crate::limits::check("decoded bytes of the block", size, limits.metadata_bytes)?;
-    let mut out = alloc::vec![0; len];
+    let mut out = crate::limits::zeroed(len)?;
     super::codec::decode(Compression::Lz4, block, &mut out)?;
     Ok(out)
 }
@@ -89,7 +90,7 @@ fn lz4(stored: &[u8], limits: &Limits) -> Result<Vec<u8>, ErrorKind> {
 fn parse(layer: &Layer, block: &[u8]) -> Result<Decoded, Error> {
     let start = layer.position();
     let at = |rest: &[u8]| start + (block.len() - rest.len()) as u64;
-    let named = |error: Error| error.item(layer.name());
+    let named = |error: Error| error.item(layer.label());
     let (mut rest, (name, count)) =
         wire::parse(METADATA_BLOCK, start, block, raw::metadata_header).map_err(named)?;
     let mut entries = Vec::new();
@@ -98,7 +99,7 @@ fn parse(layer: &Layer, block: &[u8]) -> Result<Decoded, Error> {
             wire::parse("metadata entry", at(rest), rest, raw::metadata_entry).map_err(named)?;
         let Some(dtype) = DataType::from_code(head.dtype) else {
             let error = Error::new("metadata entry", ErrorKind::Unsupported("data type"));
-            let error = error.at(at(rest)).item(layer.name());
+            let error = error.at(at(rest)).item(layer.label());
             // Its length is unknown, and so is where the next entry starts.
             entries.push((head.key, Err(error.detail(alloc::format!("code {}", head.dtype)))));
             return Ok(Decoded { layer_name: name.into(), entries, left_over: 0 });
@@ -106,10 +107,21 @@ fn parse(layer: &Layer, block: &[u8]) -> Result<Decoded, Error> {
         let (tail, bytes) =
             wire::parse("metadata value", at(tail), tail, |input| value(input, dtype, &head.shape))
                 .map_err(named)?;
-        entries.push((head.key, Ok(Tensor::checked(dtype, &head.shape, bytes.to_vec()))));
+        entries.push((head.key, Ok(Tensor::checked(dtype, &head.shape, owned(layer, bytes)?))));
         rest = tail;
     }
     Ok(Decoded { layer_name: name.into(), entries, left_over: rest.len() })
+}
+
+/// A copy, or an error where the system has not as much memory.
+fn owned(layer: &Layer, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|_| {
+        let kind = ErrorKind::Memory { needed: bytes.len() as u64 };
+        Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.label())
+    })?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 /// The data of a value, without the total length of strings.

@@ -26,12 +26,14 @@
 
 mod array;
 mod codec;
+mod cursor;
 mod dataset;
 mod draft;
 mod gather;
 mod hash;
 mod layout;
 mod metadata;
+mod name;
 #[cfg(feature = "ndarray")]
 mod nd;
 pub mod raw;
@@ -43,11 +45,13 @@ mod verify;
 
 pub use array::{Array, Block, Content};
 pub use codec::{DEFAULT_LEVEL, encode_block};
+pub use cursor::Walk;
 pub use dataset::{BASE_LAYER, Dataset, FIRST_READ, Layer};
 pub use draft::{Data, Draft, DraftArray};
 pub use hash::hash;
 pub use layout::Layout;
 pub use metadata::Entry;
+pub use name::{Name, Text};
 pub use slice::{Axis, Selection, Slice};
 pub use storage::{DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE, MAX_BLOCKS, MAX_DIMENSIONS, Storage};
 pub use tensor::Tensor;

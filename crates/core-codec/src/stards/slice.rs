@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::{IntErrorKind, ParseIntError};
 use core::str::FromStr;
 
 use crate::error::{Error, ErrorKind};
@@ -65,7 +66,12 @@ impl FromStr for Slice {
             |reason| Error::new(STRUCTURE, ErrorKind::Invalid(reason)).detail(alloc::format!("{text:?}"));
         let number = |part: &str| match part.trim() {
             "" => Ok(None),
-            part => part.parse().map(Some).map_err(|_| error("expected an integer")),
+            part => part.parse().map(Some).map_err(|wrong: ParseIntError| match wrong.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                    error("an integer of more than 64 bits")
+                }
+                _ => error("expected an integer"),
+            }),
         };
         let parts: Vec<_> = text.split(':').map(number).collect::<Result<_, _>>()?;
         match parts[..] {
@@ -120,8 +126,8 @@ impl Selection {
     /// Applies `slices` to the first dimensions of `shape`; the other dimensions are taken whole.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] for an index outside its dimension and for more slices than dimensions,
-    /// [`ErrorKind::Invalid`] for a step of 0.
+    /// [`ErrorKind::OutOfRange`] for more slices than dimensions, [`ErrorKind::Invalid`] for an index outside its
+    /// dimension and a step of 0.
     pub fn new(shape: &[u64], slices: &[Slice]) -> Result<Self, Error> {
         if slices.len() > shape.len() {
             let (max, found) = (shape.len() as u64, slices.len() as u64);
@@ -175,8 +181,7 @@ fn axis(size: u64, slice: Slice) -> Result<Axis, ErrorKind> {
             if (0..len).contains(&found) {
                 return Ok(Axis { first: found as u64, step: 1, count: 1, keep: false });
             }
-            let max = size.saturating_sub(1);
-            Err(ErrorKind::OutOfRange { what: "index", min: 0, max, found: index.unsigned_abs() })
+            Err(ErrorKind::Invalid("the index lies outside"))
         }
         Slice::Range { step: 0, .. } => Err(ErrorKind::Invalid("the step is 0")),
         Slice::Range { start, stop, step } => {
@@ -240,8 +245,11 @@ mod tests {
         for text in ["x", "1:2:0", "1:2:3:4", ",", "1,", "99999999999999999999"] {
             assert!(Slice::parse_all(text).is_err(), "{text}");
         }
-        assert!(Selection::new(&[3], &[Slice::Index(3)]).is_err());
-        assert!(Selection::new(&[3], &[Slice::Index(-4)]).is_err());
+        let outside = |index| Selection::new(&[3], &[Slice::Index(index)]).unwrap_err().to_string();
+        assert_eq!(outside(3), "slice: the index lies outside: 3 of a dimension of 3");
+        assert_eq!(outside(-4), "slice: the index lies outside: -4 of a dimension of 3");
+        let huge = Slice::parse_all("99999999999999999999").unwrap_err().to_string();
+        assert!(huge.contains("more than 64 bits"), "{huge}");
         assert!(Selection::new(&[3], &[Slice::ALL, Slice::ALL]).is_err());
         assert!(Selection::new(&[3], &[Slice::range(None, None, 0)]).is_err());
     }

@@ -1,14 +1,16 @@
 //! What is wrong with a file, and what is merely odd about it.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::{ops::Range, slice};
 
 use super::array::{Array, Block, Content, DATA, INDEX_ENTRY, merge};
+use super::cursor::Cursor;
 use super::dataset::{Dataset, Layer};
 use super::hash::hash;
 use super::metadata::METADATA_BLOCK;
+use super::name::label;
 use super::storage::{MAX_BLOCKS, MAX_DIMENSIONS};
 use super::tensor::Tensor;
 use super::types::{Compression, DataType};
@@ -86,6 +88,7 @@ impl Dataset {
                     report.data(content, blocks.clone(), source)?;
                 }
             }
+            Check::Plain(range) => source.request(slice::from_ref(range))?,
             Check::Coverage => report.coverage(source.len()),
         }
         Ok(report.findings)
@@ -101,7 +104,9 @@ pub enum Check {
     Metadata(usize),
     /// The index entry of the array of this number.
     Entry(usize),
-    /// Blocks of an array; of strings, all of them.
+    /// Bytes of an array of numbers that is not compressed: whether they can be had.
+    Plain(Range<u64>),
+    /// Blocks of another array; of strings, all of them.
     Data {
         /// Its number.
         array: usize,
@@ -112,9 +117,21 @@ pub enum Check {
     Coverage,
 }
 
+/// Bytes that are not compressed and are looked at together, at least.
+const PLAIN: u64 = 1 << 20;
+
 /// The checks of an array.
 fn of_array(array: usize, info: &Array, most: u64) -> impl Iterator<Item = Check> + '_ {
-    let content = info.content().ok();
+    let (plain, content) = match info.content() {
+        Ok(content) if is_plain(content) => (content.stored_ranges(), None),
+        content => (Vec::new(), content.ok()),
+    };
+    let step = most.max(PLAIN);
+    let plain = plain.into_iter().flat_map(move |range| {
+        let end = range.end;
+        let starts = range.step_by(usize::try_from(step).unwrap_or(usize::MAX));
+        starts.map(move |start| Check::Plain(start..end.min(start.saturating_add(step))))
+    });
     let mut next = 0;
     let batches = core::iter::from_fn(move || {
         let blocks = next..content.map_or(0, |content| batch(content, next, most));
@@ -124,7 +141,12 @@ fn of_array(array: usize, info: &Array, most: u64) -> impl Iterator<Item = Check
     // An array of strings without blocks is one, too.
     let empty = content.filter(|content| content.blocks().is_empty());
     let empty = empty.map(|_| Check::Data { array, blocks: 0..0 });
-    core::iter::once(Check::Entry(array)).chain(empty).chain(batches)
+    core::iter::once(Check::Entry(array)).chain(plain).chain(empty).chain(batches)
+}
+
+/// Whether there is nothing to decode.
+fn is_plain(content: &Content) -> bool {
+    content.compression() == Compression::None && content.dtype() != DataType::String
 }
 
 /// Up to which block those from `start` on are checked together.
@@ -167,21 +189,25 @@ impl Report<'_> {
     fn registry(&mut self) {
         const STRUCTURE: &str = "key registry";
         let dataset = self.dataset;
-        let mut used: BTreeSet<&str> = BTreeSet::new();
-        for array in &dataset.arrays {
-            used.extend([dataset.storage_key(array), array.key()]);
-        }
-        for layer in &dataset.layers {
-            used.extend(layer.keys.iter().map(|&key| dataset.key(key)));
-        }
-        let mut seen = BTreeSet::new();
-        let mut other_hashes = 0;
+        // By the first key of each text.
+        let mut used = vec![false; dataset.keys.len()];
         for key in &dataset.keys {
-            let error = |reason| Error::new(STRUCTURE, ErrorKind::Invalid(reason)).item(&*key.text);
-            if !used.contains(&*key.text) {
+            let Some(array) = key.array.and_then(|index| dataset.arrays.get(index)) else { continue };
+            used[key.first] = true;
+            if let Some(&inside) = dataset.by_text.get(array.key()) {
+                used[inside] = true;
+            }
+        }
+        for &key in dataset.layers.iter().flat_map(|layer| &layer.keys) {
+            used[dataset.keys[usize::from(key)].first] = true;
+        }
+        let mut other_hashes = 0;
+        for (index, key) in dataset.keys.iter().enumerate() {
+            let error = |reason| Error::new(STRUCTURE, ErrorKind::Invalid(reason)).item(label(&key.text));
+            if !used[key.first] {
                 self.warn(error("no array and no metadata uses the key"));
             }
-            if !seen.insert(&*key.text) {
+            if key.first != index {
                 self.warn(error("the key is there twice"));
             }
             other_hashes += u64::from(key.hash != hash(key.text.as_bytes()));
@@ -189,7 +215,8 @@ impl Report<'_> {
         if other_hashes > 0 {
             let reason = ErrorKind::Invalid("hashes that the standard library of GCC does not compute");
             self.warn(
-                Error::new(STRUCTURE, reason).detail(alloc::format!("{other_hashes} of {}", seen.len())),
+                Error::new(STRUCTURE, reason)
+                    .detail(alloc::format!("{other_hashes} of {}", dataset.keys.len())),
             );
         }
     }
@@ -200,7 +227,7 @@ impl Report<'_> {
         for (index, layer) in dataset.layers.iter().enumerate() {
             let error = |reason| {
                 let error = Error::new("layer metadata registry", ErrorKind::Invalid(reason));
-                error.at(layer.at).item(layer.name())
+                error.at(layer.at).item(layer.label())
             };
             if !names.insert(layer.name()) {
                 self.warn(error("an earlier layer has the same name and hides it"));
@@ -220,7 +247,7 @@ impl Report<'_> {
         }
         for (layer, unmarked) in dataset.layers.iter().zip(unmarked).filter(|(_, unmarked)| *unmarked > 0) {
             let kind = ErrorKind::Invalid("the bitmap does not mark all index entries of the layer");
-            let error = Error::new("layer presence bitmap", kind).at(layer.at).item(layer.name());
+            let error = Error::new("layer presence bitmap", kind).at(layer.at).item(layer.label());
             self.warn(error.detail(alloc::format!("{unmarked} entries")));
         }
     }
@@ -229,7 +256,7 @@ impl Report<'_> {
         let dataset = self.dataset;
         let decoded = caught(&mut self.findings, dataset.decode_metadata(source, layer))?;
         let Some(decoded) = decoded.flatten() else { return Ok(()) };
-        let error = |kind| Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.name());
+        let error = |kind| Error::new(METADATA_BLOCK, kind).at(layer.position()).item(layer.label());
         if *decoded.layer_name != *layer.name().as_bytes() {
             self.warn(error(ErrorKind::Invalid("the block names another layer")));
         }
@@ -241,15 +268,21 @@ impl Report<'_> {
             self.findings.push(Finding::error(error(ErrorKind::Invalid("the block lies inside the header"))));
         }
         let mut listed: BTreeSet<u16> = layer.keys.iter().copied().collect();
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         for (key, value) in &decoded.entries {
-            let name = dataset.key(*key);
-            if !seen.insert(*key) {
-                self.warn(
-                    error(ErrorKind::Invalid("a key is there twice: the last value counts")).detail(name),
-                );
+            let name = label(dataset.key(*key));
+            let times = seen.entry(*key).or_insert(0u32);
+            *times += 1;
+            if *times > 1 {
+                // Told once of each key.
+                if *times == 2 {
+                    let twice = ErrorKind::Invalid("a key is there twice: the last value counts");
+                    self.warn(error(twice).detail(name.as_str()));
+                }
             } else if !listed.remove(key) {
-                self.warn(error(ErrorKind::Invalid("a key that the registry does not list")).detail(name));
+                self.warn(
+                    error(ErrorKind::Invalid("a key that the registry does not list")).detail(name.as_str()),
+                );
             }
             match value {
                 Ok(value) if !is_utf8(value) => {
@@ -261,14 +294,14 @@ impl Report<'_> {
         }
         for key in listed {
             let kind = ErrorKind::Invalid("the registry lists a key that the block does not hold");
-            self.findings.push(Finding::error(error(kind).detail(dataset.key(key))));
+            self.findings.push(Finding::error(error(kind).detail(label(dataset.key(key)))));
         }
         Ok(())
     }
 
     fn entry(&mut self, index: usize, array: &Array) {
         let entry = array.entry();
-        let error = |kind| Error::new(INDEX_ENTRY, kind).at(array.entry_offset()).item(array.name());
+        let error = |kind| Error::new(INDEX_ENTRY, kind).at(array.entry_offset()).item(array.name().label());
         let invalid = |reason| error(ErrorKind::Invalid(reason));
         if !self.dataset.is_visible(index) {
             self.warn(invalid("a later array has the same key and hides it"));
@@ -330,12 +363,10 @@ impl Report<'_> {
         if content.dtype() == DataType::String {
             return self.strings(content, source);
         }
-        let mut buffer = vec![];
+        let mut cursor = Cursor::new(Vec::new());
         for (index, block) in blocks.zip(batch) {
-            buffer.resize((block.payload.end - block.payload.start) as usize, 0);
-            let decoded = source
-                .bytes(block.stored.clone())
-                .and_then(|stored| Ok(content.decode_block(index, stored, &mut buffer)?));
+            let stored = source.bytes(block.stored.clone());
+            let decoded = stored.and_then(|stored| Ok(cursor.check(content, index, stored)?));
             caught(&mut self.findings, decoded)?;
         }
         Ok(())
@@ -364,7 +395,7 @@ impl Report<'_> {
         if !is_utf8(&Tensor::checked(DataType::String, &content.shape, bytes)) {
             let error = Error::new(DATA, ErrorKind::Invalid("a string is not UTF-8"));
             let at = content.blocks().first().map_or(0, |block| block.stored.start);
-            self.findings.push(Finding::error(error.at(at).item(content.name())));
+            self.findings.push(Finding::error(error.at(at).item(content.name().label())));
         }
         Ok(())
     }

@@ -117,12 +117,28 @@ impl StardsFile {
     /// # Errors
     /// When the bytes cannot be had.
     pub fn verify(&self) -> Result<Vec<Finding>, Error> {
-        self.input.run(|source| self.dataset.request_metadata(source))?;
         let mut findings = Vec::new();
-        for check in self.dataset.checks(self.input.batch()) {
-            findings.extend(self.input.run(|source| self.dataset.check(source, &check))?);
-        }
+        self.for_each_finding(|finding| {
+            findings.push(finding);
+            Ok::<_, Error>(())
+        })?;
         Ok(findings)
+    }
+
+    /// As [`verify`](Self::verify), one finding after the other: a file can be made to have a great many.
+    ///
+    /// # Errors
+    /// When the bytes cannot be had, and those of `emit`.
+    pub fn for_each_finding<E: From<Error>>(
+        &self,
+        mut emit: impl FnMut(Finding) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.input.run(|source| self.dataset.request_metadata(source))?;
+        for check in self.dataset.checks(self.input.batch()) {
+            let found = self.input.run(|source| self.dataset.check(source, &check))?;
+            found.into_iter().try_for_each(&mut emit)?;
+        }
+        Ok(())
     }
 
     /// All that the file holds, to be changed and written by [`StardsWriter`].

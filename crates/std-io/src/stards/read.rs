@@ -16,6 +16,12 @@ use crate::map;
 /// Bytes of elements that a thread joins from their planes at a time, or copies.
 const PART: usize = 1 << 20;
 
+/// Bytes of elements that are handed over at a time.
+const PARTS: u64 = 4 << 20;
+
+/// The largest array in byte planes that is held whole, where it has less than a block for each plane.
+const LARGEST_AT_ONCE: u64 = 16 << 20;
+
 impl<'a> StardsArray<'a> {
     /// All of its numbers, in row-major order, decoded on all cores.
     ///
@@ -24,7 +30,7 @@ impl<'a> StardsArray<'a> {
     pub fn read<T: Element>(&self) -> Result<Vec<T>, Error> {
         let content = self.array.typed::<T>()?;
         let len = limits::check("elements", content.elements(), usize::MAX as u64)
-            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
+            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name().to_string()))?;
         let mut values = bytemuck::try_zeroed_vec(len).map_err(|()| no_memory(content))?;
         self.read_into(&mut values)?;
         Ok(values)
@@ -39,7 +45,9 @@ impl<'a> StardsArray<'a> {
         let (expected, found) = (content.elements(), out.len() as u64);
         if expected != found {
             let kind = ErrorKind::Mismatch { what: "elements of the buffer", expected, found };
-            return Err(core_codec::Error::new("array data", kind).item(self.array.name()).into());
+            return Err(core_codec::Error::new("array data", kind)
+                .item(self.array.name().to_string())
+                .into());
         }
         self.payload_into(content, cast_slice_mut(out))?;
         if cfg!(target_endian = "big") {
@@ -58,7 +66,7 @@ impl<'a> StardsArray<'a> {
             return self.file.input.run(|source| self.array.read(source));
         }
         let len = limits::check("bytes of an array", content.payload_len(), usize::MAX as u64)
-            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name()))?;
+            .map_err(|kind| core_codec::Error::new("array data", kind).item(self.array.name().to_string()))?;
         let mut bytes = bytemuck::try_zeroed_vec(len).map_err(|()| no_memory(content))?;
         self.payload_into(content, &mut bytes)?;
         Ok(Tensor::new(content.dtype(), self.array.shape(), bytes)?)
@@ -77,7 +85,7 @@ impl<'a> StardsArray<'a> {
     }
 
     /// Hands over all elements, part after part, as the bytes that a digest is made of. Of numbers, memory holds
-    /// 4 MiB at a time, or one block (of byte planes, one of each plane) when that is more; strings are read whole.
+    /// at most 4 MiB at a time, and of byte planes a block of each, or a piece of it; strings are read whole.
     ///
     /// # Errors
     /// Data that cannot be read, and those of `part`.
@@ -87,13 +95,37 @@ impl<'a> StardsArray<'a> {
     ) -> Result<(), E> {
         let content = self.array.content().map_err(Error::from)?;
         let Some(size) = content.dtype().size() else { return part(self.tensor()?.bytes()) };
-        let all = content.elements();
-        let step = self.part_elements(content, size as u64);
+        let whole = content.payload_len()
+            <= match content.planes_share_blocks() {
+                // Each block is decoded once, not once for each plane.
+                true => LARGEST_AT_ONCE,
+                false => PARTS,
+            };
+        if whole {
+            return part(self.tensor()?.bytes());
+        }
+        match content.planes() {
+            None if content.largest_block() <= PARTS || content.compression() == Compression::None => {
+                self.parts(content, size as u64, part)
+            }
+            _ => self.walk(content, size, part),
+        }
+    }
+
+    /// Hands over whole blocks, so that few are decoded twice, on all cores.
+    fn parts<E: From<Error>>(
+        &self,
+        content: &Content,
+        size: u64,
+        mut part: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (all, block) = (content.elements(), together(content));
+        let step = (PARTS / block).max(1) * block / size;
         let mut bytes = Vec::new();
         let mut start = 0;
         while start < all {
             let end = all.min(start.saturating_add(step));
-            bytes.resize((end - start) as usize * size, 0);
+            resize(content, &mut bytes, (end - start) as usize * size as usize).map_err(Error::from)?;
             self.elements_into(content, start..end, &mut bytes)?;
             part(&bytes)?;
             start = end;
@@ -101,30 +133,45 @@ impl<'a> StardsArray<'a> {
         Ok(())
     }
 
-    /// Elements of a part: whole blocks, so that few are decoded twice.
-    fn part_elements(&self, content: &Content, size: u64) -> u64 {
-        const TARGET: u64 = 4 << 20;
-        let block = together(content);
-        match content.planes() {
-            // A block is a part of one byte of its elements.
-            Some(_) => (TARGET / size / block).max(1) * block,
-            None => ((TARGET / block).max(1) * block / size).max(1),
+    /// Hands over pieces of blocks, in their order.
+    fn walk<E: From<Error>>(
+        &self,
+        content: &Content,
+        size: usize,
+        mut part: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut memory = map::scratch(content.walk_memory()).map_err(Error::from)?;
+        let mut walk = content.walk(0, &mut memory).map_err(Error::from)?;
+        // What is fetched for a block is there for all pieces of it.
+        let step = together(content) * content.planes().unwrap_or(1) as u64;
+        let step = step.max(PARTS).next_multiple_of(size as u64);
+        let all = content.elements() * size as u64;
+        let mut bytes = Vec::new();
+        for start in (0..all).step_by(step as usize) {
+            let mut left = step.min(all - start);
+            let mut refused = Ok(());
+            self.file.input.run(|source| {
+                source.request(&walk.needed(left))?;
+                while left > 0 && refused.is_ok() {
+                    resize(content, &mut bytes, left.min(PARTS) as usize)?;
+                    walk.read(&mut bytes, |index| {
+                        let stored = content.blocks().get(index).map_or(0..0, |block| block.stored.clone());
+                        source.bytes(stored)
+                    })?;
+                    refused = part(&bytes);
+                    left -= bytes.len() as u64;
+                }
+                Ok(())
+            })?;
+            refused?;
         }
+        Ok(())
     }
 
-    /// A run of elements as little-endian bytes.
+    /// A run of elements as little-endian bytes: parts of the run on all cores.
     fn elements_into(&self, content: &Content, elements: Range<u64>, out: &mut [u8]) -> Result<(), Error> {
-        if elements == (0..content.elements()) {
-            return self.payload_into(content, out);
-        }
-        // Parts of the part on all cores.
         let size = content.dtype().size().unwrap_or(1) as u64;
-        let blocks = together(content);
-        let step = match content.planes() {
-            Some(_) => blocks,
-            None => blocks.div_ceil(size),
-        };
-        let step = step.max(PART as u64 / size);
+        let step = together(content).div_ceil(size).max(PART as u64 / size);
         out.par_chunks_mut((step * size) as usize).enumerate().try_for_each(|(index, out)| {
             let start = elements.start + index as u64 * step;
             let end = start + out.len() as u64 / size;
@@ -156,10 +203,11 @@ impl<'a> StardsArray<'a> {
     fn join_parts(&self, content: &Content, width: usize, out: &mut [u8]) -> Result<(), Error> {
         // A block that two parts share is decoded twice: few parts, which start where blocks do.
         let block = together(content) as usize;
-        let threads = rayon::current_num_threads();
+        let memory_len = content.walk_memory();
+        // All threads together take no more than the array itself, unless that is small.
+        let most = (out.len().max(LARGEST_AT_ONCE as usize) / memory_len.max(1)).max(1);
+        let threads = rayon::current_num_threads().min(most);
         let part = (out.len() / width).div_ceil(threads).next_multiple_of(block).max(PART / width);
-        // A block is shorter than a plane.
-        let memory_len = width * content.largest_block() as usize;
         let mut memory = map::scratch(memory_len * out.len().div_ceil(part * width))?;
         self.file.input.run(|source| {
             source.request(&content.stored_ranges())?;
@@ -173,8 +221,8 @@ impl<'a> StardsArray<'a> {
                 Ok::<_, core_codec::Error>(stored[index])
             };
             let parts = out.par_chunks_mut(part * width).zip(memory.par_chunks_mut(memory_len)).enumerate();
-            parts.try_for_each(|(index, (out, memory))| {
-                content.join_planes((index * part) as u64, out, memory, find)
+            parts.try_for_each(|(index, (out, memory))| -> Result<(), core_codec::Error> {
+                content.walk((index * part) as u64, memory)?.read(out, find)
             })?;
             Ok(())
         })
@@ -212,9 +260,17 @@ impl<'a> StardsArray<'a> {
     }
 }
 
+/// As `Vec::resize`, for lengths that a file states.
+fn resize(content: &Content, bytes: &mut Vec<u8>, len: usize) -> Result<(), core_codec::Error> {
+    let more = len.saturating_sub(bytes.len());
+    bytes.try_reserve_exact(more).map_err(|_| no_memory(content))?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
 fn no_memory(content: &Content) -> core_codec::Error {
     let kind = ErrorKind::Memory { needed: content.payload_len() };
-    core_codec::Error::new("array data", kind).item(content.name())
+    core_codec::Error::new("array data", kind).item(content.name().to_string())
 }
 
 /// Bytes of the payload that are decoded together. What the file says of its block size may be wrong; of blocks that are
