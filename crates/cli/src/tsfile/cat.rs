@@ -254,7 +254,7 @@ fn present(file: &TsFile, selection: &Selection) -> (Vec<Field>, Option<std_io::
     if let (Some(table), None) = (&selection.table, &selection.device) {
         return (of_table(table), None);
     }
-    let (mut all, mut damage) = (Vec::<Field>::new(), None);
+    let (mut all, mut names, mut damage) = (Vec::new(), BTreeSet::new(), None);
     let devices: Box<dyn Iterator<Item = _>> = match &selection.device {
         Some(device) => Box::new(std::iter::once(Ok(device.clone()))),
         None => Box::new(file.devices(None)),
@@ -269,7 +269,7 @@ fn present(file: &TsFile, selection: &Selection) -> (Vec<Field>, Option<std_io::
         match series {
             Ok(series) => {
                 let readable = Values::new(series.dtype).is_some();
-                if !series.is_time() && readable && !all.iter().any(|field| field.name == series.name) {
+                if !series.is_time() && readable && names.insert(series.name.clone()) {
                     all.push(Field { name: series.name, dtype: series.dtype });
                 }
             }

@@ -1,6 +1,7 @@
 //! Holds statistics, bloom filter and index of a file against its data.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::rc::Rc;
 
 use core_codec::tsfile::chunk::{Chunk, Page, PageCursor, Role};
 use core_codec::tsfile::page::PageDecoder;
@@ -129,26 +130,48 @@ struct Truth {
     texts: Option<Texts>,
 }
 
-/// Of strings.
+/// Of strings, which may be large: what is several of them is held once.
+#[derive(Clone)]
 struct Texts {
-    first: Vec<u8>,
-    last: Vec<u8>,
-    min: Vec<u8>,
-    max: Vec<u8>,
+    first: Rc<[u8]>,
+    last: Rc<[u8]>,
+    min: Rc<[u8]>,
+    max: Rc<[u8]>,
 }
 
 impl Texts {
-    fn new(text: &[u8]) -> Self {
-        Self { first: text.into(), last: text.into(), min: text.into(), max: text.into() }
+    /// Those of a column; `None` where it has none, or is of a type whose statistics do not tell them.
+    fn of(column: &Column, dtype: DataType) -> Option<Self> {
+        let told = matches!(dtype, DataType::Text | DataType::String);
+        let text = |row: usize| match column.get(row) {
+            Some(Value::Binary(text)) if told => Some(text),
+            _ => None,
+        };
+        let mut all = (0..column.validity.len()).filter_map(text);
+        let first = all.next()?;
+        let (mut last, mut min, mut max) = (first, first, first);
+        for text in all {
+            (last, min, max) = (text, min.min(text), max.max(text));
+        }
+        let mut held: Vec<Rc<[u8]>> = Vec::new();
+        let mut hold = |text: &[u8]| {
+            let known = held.iter().find(|known| ***known == *text).cloned();
+            known.unwrap_or_else(|| {
+                held.push(text.into());
+                held[held.len() - 1].clone()
+            })
+        };
+        Some(Self { first: hold(first), last: hold(last), min: hold(min), max: hold(max) })
     }
 
-    fn add(&mut self, text: &[u8]) {
-        set(&mut self.last, text);
-        if *text < *self.min {
-            set(&mut self.min, text);
+    /// Adds those of later rows.
+    fn add(&mut self, later: Self) {
+        self.last = later.last;
+        if later.min < self.min {
+            self.min = later.min;
         }
-        if *text > *self.max {
-            set(&mut self.max, text);
+        if later.max > self.max {
+            self.max = later.max;
         }
     }
 
@@ -159,10 +182,10 @@ impl Texts {
     ) -> impl Iterator<Item = (&'static str, &'a [u8], &'a [u8])> {
         let pairs: Vec<(&'static str, &[u8], &[u8])> = match statistics {
             ValueStatistics::Text { first, last } => {
-                vec![("first value", first, &self.first), ("last value", last, &self.last)]
+                vec![("first value", first, &*self.first), ("last value", last, &self.last)]
             }
             ValueStatistics::String { first, last, min, max } => vec![
-                ("first value", first, &self.first),
+                ("first value", first, &*self.first),
                 ("last value", last, &self.last),
                 ("smallest value", min, &self.min),
                 ("largest value", max, &self.max),
@@ -171,12 +194,6 @@ impl Texts {
         };
         pairs.into_iter().filter(|(_, stored, found)| stored != found)
     }
-}
-
-/// Replaces `to`, whose memory is used again.
-fn set(to: &mut Vec<u8>, text: &[u8]) {
-    to.clear();
-    to.extend_from_slice(text);
 }
 
 /// Of numbers, as doubles and as wide integers.
@@ -228,12 +245,6 @@ impl Truth {
         self.count += 1;
         self.start.get_or_insert(time);
         self.end = Some(time);
-        if let Value::Binary(text) = value {
-            match &mut self.texts {
-                Some(texts) => texts.add(text),
-                None => self.texts = Some(Texts::new(text)),
-            }
-        }
         let Some(number) = Number::of(value) else { return };
         let real = number.real();
         let whole = if let Number::Whole(value) = number { value } else { 0 };
@@ -259,7 +270,11 @@ impl Truth {
         all.nan |= real.is_nan();
     }
 
-    fn merge(&mut self, batch: &Batch) {
+    fn merge(&mut self, batch: &Batch, texts: Option<Texts>) {
+        match (&mut self.texts, texts) {
+            (Some(all), Some(later)) => all.add(later),
+            (all, later) => *all = all.take().or(later),
+        }
         let Some(column) = batch.columns.first() else { return };
         for (row, &time) in batch.times.iter().enumerate() {
             if let Some(value) = column.get(row) {
@@ -473,16 +488,16 @@ impl TsFile {
     /// What is not so, and why the rest could not be looked at.
     fn verify_series(&self, time: Option<&Series>, series: &Series) -> (Vec<String>, Option<Error>) {
         let mut found = Vec::new();
-        let mut total = Truth::default();
+        let mut total = 0;
         let plan = Plan::of_series(time.cloned(), vec![series.clone()], TimeRange::ALL);
         for piece in &plan.pieces {
             if let Err(error) = self.verify_piece(piece, series, &mut total, &mut found) {
                 return (found, Some(error));
             }
         }
-        if u64::from(series.statistics.count) != total.count {
-            let (stored, count) = (series.statistics.count, total.count);
-            found.push(format!("count of the series: the statistics say {stored}, the data {count}"));
+        if u64::from(series.statistics.count) != total {
+            let stored = series.statistics.count;
+            found.push(format!("count of the series: the statistics say {stored}, the data {total}"));
         }
         (found, None)
     }
@@ -491,7 +506,7 @@ impl TsFile {
         &self,
         piece: &Piece,
         series: &Series,
-        total: &mut Truth,
+        total: &mut u64,
         found: &mut Vec<String>,
     ) -> Result<(), Error> {
         let Some((_, meta)) = piece.columns.first() else { return Ok(()) };
@@ -509,10 +524,11 @@ impl TsFile {
             if !pages.is_in_order() {
                 found.push(format!("page at byte {at}: its times are not in order"));
             }
+            let texts = pages.rows.columns.first().and_then(|column| Texts::of(column, dtype));
             let mut of_page = Truth::default();
-            of_page.merge(&pages.rows);
-            whole.merge(&pages.rows);
-            total.merge(&pages.rows);
+            of_page.merge(&pages.rows, texts.clone());
+            whole.merge(&pages.rows, texts);
+            *total += of_page.count;
             let differences = page.statistics.iter().flat_map(|stored| of_page.differences(stored, rounded));
             found.extend(differences.map(|text| format!("page at byte {at}: {text}")));
         }
