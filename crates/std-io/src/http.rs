@@ -62,10 +62,10 @@ impl Roots {
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// The longest that one request may take, its body included. What of a long body has come by then is kept, and
-    /// another request asks for the rest.
+    /// another request asks for the rest; when next to nothing has come, the read fails.
     pub timeout: Duration,
     /// How often a request is tried again that failed before its answer was complete, or with 429 or 5xx; not one that
-    /// had no answer in time.
+    /// had no answer in time. A request after which more is there than before does not count.
     pub retries: u32,
     /// How long to wait before the first retry; twice as long before each further one.
     pub backoff: Duration,
@@ -149,6 +149,18 @@ enum Failure {
     Lasting(io::Error),
 }
 
+impl Failure {
+    /// Of reading a body: what did not come in time will not come the next time.
+    fn of_body(error: io::Error) -> Self {
+        let inner = error.get_ref().and_then(|error| error.downcast_ref::<ureq::Error>());
+        if matches!(inner, Some(ureq::Error::Timeout(_))) {
+            Self::Lasting(error)
+        } else {
+            Self::Passing(error)
+        }
+    }
+}
+
 impl HttpRanges {
     fn open(url: &str, options: HttpOptions) -> io::Result<(Self, Vec<u8>)> {
         let answer = options.timeout.min(ANSWER);
@@ -219,15 +231,26 @@ impl HttpRanges {
         while at < range.end {
             let piece = at..range.end.min(at.saturating_add(PIECE));
             at = piece.end;
-            let start = bytes.len();
+            let before = bytes.len() as u64;
+            let mut start = piece.start;
             retrying(&self.options, || {
-                bytes.truncate(start);
-                ahead.read(self, &piece, &mut bytes)
+                loop {
+                    let rest = start..piece.end;
+                    let done = ahead.read(self, &rest, &mut bytes);
+                    // What has come is kept.
+                    start = piece.start + (bytes.len() as u64 - before);
+                    if !matches!(done, Err(Failure::Passing(_))) || start - rest.start < PROGRESS {
+                        return done;
+                    }
+                }
             })?;
         }
         Ok(bytes)
     }
 }
+
+/// A request that brings as many bytes is worth another one for the rest.
+const PROGRESS: u64 = 64 << 10;
 
 impl Ahead {
     /// Whether `range` comes next, after no more than a gap.
@@ -246,9 +269,14 @@ impl Ahead {
             }
         };
         let skipped = range.start - self.range.start;
-        io::copy(&mut body.by_ref().take(skipped), &mut io::sink()).map_err(Failure::Passing)?;
-        let len = range.end - range.start;
-        let found = body.by_ref().take(len).read_to_end(bytes).map_err(Failure::Passing)?;
+        io::copy(&mut body.by_ref().take(skipped), &mut io::sink()).map_err(Failure::of_body)?;
+        let (before, len) = (bytes.len(), range.end - range.start);
+        body.by_ref().take(len).read_to_end(bytes).map_err(|error| match Failure::of_body(error) {
+            // It is slow, but it comes.
+            Failure::Lasting(error) if (bytes.len() - before) as u64 >= PROGRESS => Failure::Passing(error),
+            failure => failure,
+        })?;
+        let found = bytes.len() - before;
         if found as u64 != len {
             return Err(too_short(len, found));
         }
@@ -377,7 +405,7 @@ fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
 fn body(response: Response<ureq::Body>, expected: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let mut reader = response.into_body().into_reader().take(expected.saturating_add(1));
-    reader.read_to_end(&mut bytes).map_err(Failure::Passing)?;
+    reader.read_to_end(&mut bytes).map_err(Failure::of_body)?;
     if bytes.len() as u64 == expected {
         return Ok(bytes);
     }

@@ -329,9 +329,29 @@ fn a_long_range_goes_on_where_it_broke() {
         let input = server.open_within(Duration::from_secs(2)).unwrap();
         let read = input.run(|source| Ok(source.bytes(0..end)?.to_vec())).unwrap();
         assert!(read == bytes[..end as usize]);
-        // Half of it is two pieces and a part.
-        assert_eq!(server.requests()[1..], [0..end, 16 << 20..end]);
+        assert_eq!(server.requests()[1..], [0..end, 18 << 20..end]);
     }
+}
+
+/// Each answer breaks off: as long as each brings something, all of it is read; and a server that sends nothing more is
+/// given up after one wait.
+#[test]
+fn what_comes_is_kept_and_what_does_not_is_given_up() {
+    let bytes: Vec<u8> = (0..3 << 20).map(|i: u32| (i / 1000) as u8).collect();
+    let server =
+        Server::start(bytes.clone(), |number| if (1..5).contains(&number) { Act::Short } else { Act::Serve });
+    let options = HttpOptions { retries: 0, backoff: Duration::from_millis(1), ..HttpOptions::default() };
+    let input = Input::open_url(&server.address, options).unwrap();
+    let read = input.run(|source| Ok(source.bytes(0..2 << 20)?.to_vec())).unwrap();
+    assert!(read == bytes[..2 << 20]);
+    let starts: Vec<u64> = server.requests()[1..].iter().map(|range| range.start).collect();
+    assert_eq!(starts, [0, 1 << 20, 3 << 19, 7 << 18, 15 << 17]);
+
+    let server = Server::start(bytes, |number| if number == 0 { Act::Serve } else { Act::Hang });
+    let input = server.open_within(Duration::from_millis(500)).unwrap();
+    let error = input.run(|source| Ok(source.bytes(0..1000)?.len())).unwrap_err();
+    assert!(error.to_string().contains("timeout"), "{error}");
+    assert_eq!(server.requests().len(), 2);
 }
 
 /// A block of more than half the cache is fetched once.

@@ -45,8 +45,23 @@ pub fn decode_in_parts(
     part: usize,
     each: &mut dyn FnMut(&[u8]),
 ) -> Result<(), ErrorKind> {
-    in_parts(imp::stream, stored, expected, part, each)
+    let mut given = 0;
+    let streamed = in_parts(imp::stream, stored, expected, part, &mut |bytes| {
+        given += bytes.len();
+        each(bytes);
+    });
+    if streamed != Err(WINDOW_TOO_LARGE) {
+        return streamed;
+    }
+    // A window that is larger than what it is a window on: all of that takes less.
+    let len = usize::try_from(expected).map_err(|_| ErrorKind::Memory { needed: expected })?;
+    let mut whole = bytemuck::try_zeroed_vec(len).map_err(|()| ErrorKind::Memory { needed: expected })?;
+    decode(stored, &mut whole)?;
+    whole[given..].chunks(part.max(1)).for_each(each);
+    Ok(())
 }
+
+const WINDOW_TOO_LARGE: ErrorKind = ErrorKind::Unsupported("zstd window of more than 8 MiB");
 
 /// Decodes frames of at most so many bytes by way of a buffer, which is full each time but the last; goes on as long as
 /// what takes it says so.
@@ -131,7 +146,7 @@ fn bounded(decoder: Decoder, stored: &[u8], limit: u64) -> Result<Vec<u8>, Error
 mod by_c {
     use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, SafeResult};
 
-    use super::{ErrorKind, Outcome};
+    use super::{ErrorKind, Outcome, WINDOW_TOO_LARGE};
 
     /// log2 of a window that every decoder should support (RFC 8878, 3.1.1.1.2), and of the largest there is.
     const WINDOW_LOGS: [u32; 2] = [23, 30];
@@ -189,7 +204,12 @@ mod by_c {
             while filled < buffer.len() {
                 let read = input.pos();
                 let mut output = OutBuffer::around_pos(buffer, filled);
-                let hint = context.decompress_stream(&mut output, &mut input).map_err(malformed)?;
+                let hint = context.decompress_stream(&mut output, &mut input).map_err(|code| {
+                    match zstd_safe::get_error_name(code) {
+                        "Frame requires too much memory for decoding" => WINDOW_TOO_LARGE,
+                        _ => malformed(code),
+                    }
+                })?;
                 let written = output.pos();
                 if written == filled && input.pos() == read {
                     break;
@@ -221,7 +241,7 @@ mod by_rust {
     use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
     use ruzstd::io::Read;
 
-    use super::{ErrorKind, Outcome};
+    use super::{ErrorKind, Outcome, WINDOW_TOO_LARGE};
 
     /// A window that every decoder should support (RFC 8878, 3.1.1.1.2).
     const COMMON_WINDOW: u64 = 8 << 20;
@@ -284,7 +304,7 @@ mod by_rust {
                     continue;
                 }
                 Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
-                    return Err(ErrorKind::Unsupported("zstd window of more than 8 MiB"));
+                    return Err(WINDOW_TOO_LARGE);
                 }
                 Err(_) => return Err(malformed("malformed frame header")),
             }
@@ -403,6 +423,21 @@ mod tests {
                 fail(&stored[..cut], 3 * (128 << 10));
             }
             assert!(in_parts(streamer, &[], 0, 10, &mut |_| ()).is_ok());
+        }
+    }
+
+    /// As an encoder writes them that is not told how much comes.
+    #[cfg(feature = "zstd-c")]
+    #[test]
+    fn windows_may_be_larger_than_what_is_decoded() {
+        for window_log in [13, 14, 20, 21] {
+            let stored = [rle_frame(10, 1), rle_frame(window_log, 40)].concat();
+            let mut found = 0;
+            let expected = 41 * (128 << 10);
+            decode_in_parts(&stored, expected, 100_000, &mut |part| found += part.len() as u64).unwrap();
+            assert_eq!(found, expected);
+            assert!(decode_in_parts(&stored, expected - 1, 100_000, &mut |_| ()).is_err());
+            assert!(decode_in_parts(&stored, expected + 1, 100_000, &mut |_| ()).is_err());
         }
     }
 
