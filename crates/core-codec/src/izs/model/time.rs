@@ -25,9 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The rate of so many samples a second: from 2^-10 to 2^63, in steps of 2^-52 at the least.
-    ///
-    /// Finer fractions, which no clock has, are rounded to that.
+    /// The rate of so many samples a second, from 2^-10 to 2^63, exactly.
     #[must_use]
     pub fn from_hertz(rate: f64) -> Option<Self> {
         if !(1.0 / 1024.0..9.2e18).contains(&rate) {
@@ -38,16 +36,13 @@ impl Rate {
         let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
         let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
         let zeros = mantissa.trailing_zeros() as i32;
-        match exponent + zeros {
+        let odd = mantissa >> zeros;
+        Some(match exponent + zeros {
             // An integer; below 2^63, so the shift loses nothing.
-            whole @ 0.. => Some(Self { numerator: (mantissa >> zeros) << whole, denominator: 1 }),
-            fraction => {
-                let kept = (-fraction).min(52);
-                let numerator = (mantissa >> zeros) >> (-fraction - kept);
-                Some(Self { numerator, denominator: 1 << kept })
-            }
-        }
-        .filter(|rate| rate.numerator > 0)
+            whole @ 0.. => Self { numerator: odd << whole, denominator: 1 },
+            // At least 2^-10, so that the last of its 53 bits stands for 2^-62 or more.
+            fraction => Self { numerator: odd, denominator: 1 << -fraction },
+        })
     }
 
     /// Samples a second, as a float.
@@ -274,6 +269,11 @@ mod tests {
         assert_eq!(Rate::from_hertz(0.5), Some(Rate { numerator: 1, denominator: 2 }));
         assert_eq!(Rate::from_hertz(24e6), Some(Rate { numerator: 24_000_000, denominator: 1 }));
         assert_eq!(Rate::from_hertz(0.5).unwrap().time_of(3, 1_000_000_000), 6_000_000_000);
+        // The double is 2.1e-20 more than 0.001, so the time is less by 2.1e-14.
+        let [slow, slowest] = [0.001, 1.0 / 1024.0].map(|rate| Rate::from_hertz(rate).unwrap());
+        assert_eq!(slow.time_of(1, 1_000_000_000_000), 999_999_999_999_999);
+        assert_eq!(slow.time_of(1_000_000, 1_000_000_000_000), 999_999_999_999_999_979_183);
+        assert_eq!((slow.hertz(), slowest.time_of(u64::MAX, 1)), (0.001, u128::from(u64::MAX) * 1024));
         // A float would be off by more than a sample here.
         let rate = Rate::from_hertz(3.0).unwrap();
         assert_eq!(rate.time_of(u64::MAX, 1_000_000_000), u128::from(u64::MAX) * 1_000_000_000 / 3);
