@@ -12,7 +12,7 @@ use core_codec::izs::{Compression, Element};
 use core_codec::{ErrorKind, Limits};
 use std_io::{Access, Basis, Error, Fetch, FileRanges, Input, IzsFile, IzsWriter, WriteOptions};
 
-use izs_support::{every_file, made, testdata};
+use izs_support::{every_file, made, made_bytes, testdata};
 
 fn open(name: &str) -> IzsFile {
     IzsFile::open(testdata().join(name)).unwrap()
@@ -147,7 +147,7 @@ fn events_with_one_time_or_two() {
     let events = file.events(file.schema().root(), 0..2).unwrap();
     assert_eq!((events[1].start, events[1].end), (9, None));
     assert_eq!(events[1].fields.get("what"), Some(&Value::String("start".into())));
-    assert_eq!(file.schema().rate(file.schema().find("when").unwrap()).unwrap().hertz(), 1000.0);
+    assert_eq!(file.schema().clock(file.schema().find("when").unwrap()).unwrap().rate.hertz(), 1000.0);
 
     let file = made(
         r#"{"entity":{"type":"record","children":{
@@ -177,6 +177,28 @@ impl Fetch for Counting {
     fn gap(&self) -> u64 {
         0
     }
+}
+
+/// Whoever reads the same rows of a union twice, part by part, counts the tags before them once.
+#[test]
+fn rows_of_a_union_are_counted_once() {
+    let schema = r#"{"entity":{"type":"union","data":@0,"variants":{"a":{"type":"null","data":@1}}}}"#;
+    let rows = 40 * 4096;
+    let zeros = vec![0; rows as usize];
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&path, made_bytes(schema, &[("u8", &zeros), ("u8", &zeros)])).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let ranges = FileRanges::new(fs::File::open(&path).unwrap()).unwrap();
+    let input = Input::fetching(Counting(ranges, count.clone())).with_cache(0);
+    let file = IzsFile::from_input(input, Limits::default()).unwrap().with_block_cache(0);
+    let mut most = 0;
+    for start in (0..rows).step_by(4096) {
+        count.store(0, Ordering::Relaxed);
+        let read = || file.values(file.schema().root(), start..start + 4096).unwrap();
+        assert_eq!(read(), read());
+        most = most.max(count.load(Ordering::Relaxed));
+    }
+    assert!(most < 20, "{most}");
 }
 
 /// Reading here and there in a block fetches and decodes it once, however long it is.

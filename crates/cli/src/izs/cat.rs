@@ -325,11 +325,11 @@ fn members(schema: &Schema, entity: EntityId) -> Vec<String> {
 fn event_columns(file: &IzsFile, record: EntityId) -> anyhow::Result<Vec<String>> {
     let schema = file.schema();
     let time = file.time_field(record)?;
-    let others = schema[record].children().iter().filter(|&&child| child != time);
+    let others = schema[record].children().iter().filter(|&&child| child != time.entity);
     let mut names: Vec<_> =
         others.map(|&child| schema[child].name().unwrap_or_default().to_owned()).collect();
     let mut times = vec![output::free_name("start", &names)];
-    if matches!(schema[time].kind(), Kind::Tuple { .. }) {
+    if time.is_span {
         times.push(output::free_name("end", &names));
     }
     times.append(&mut names);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use core_codec::izs::Dialect;
-use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Rate, Role, Schema, StreamId, Value};
+use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Role, Schema, StreamId, Value};
 use serde_json::Value as Json;
 use std_io::{Basis, IzsFile, Trace};
 
@@ -195,10 +195,11 @@ impl Printer<'_> {
             }
         };
         let mut facts = vec![format!("{} × {}", human::count(descriptor.end), descriptor.element.name())];
-        if let Some(rate) = self.file.schema().rate(entity).map(Rate::hertz) {
+        if let Ok(clock) = self.file.schema().clock(entity) {
+            let rate = clock.rate.hertz();
             facts.push(human::si(rate, "Hz"));
             if *self.file.schema()[entity].kind() != Kind::Timestamp {
-                facts.push(human::si(descriptor.end as f64 / rate, "s"));
+                facts.push(human::si((descriptor.end / clock.per_tick) as f64 / rate, "s"));
             }
         }
         let compress = printable(&descriptor.compress.to_string());

@@ -148,3 +148,152 @@ fn events_and_their_times() {
     );
     assert_eq!(printed(&single, &["cat", "--events", "--times"]), "index,time,_start,start\n0,0.500,5,3\n");
 }
+
+/// A record of two elements, with a time in the child `t`, which is of this type, and `"v"`.
+fn record(attributes: &str, time: &str, streams: &[(&str, &[u8])]) -> (File, String) {
+    let value = format!(r#""v":{{"type":"int","bits":8,"data":@{}}}"#, streams.len());
+    let schema = format!(r#"{{"type":"record"{attributes},"children":{{"t":{time},{value}}}}}"#);
+    made(&schema, &[streams, &[("u8", &[1, 2])]].concat())
+}
+
+/// What the command says when it fails.
+fn refused((file, schema): &(File, String), arguments: &[&str], says: &str) {
+    let (text, code) = said(file.clone().run(schema, arguments));
+    assert_eq!(code, Some(1), "{arguments:?}: {text}");
+    assert!(text.contains(says), "{arguments:?}: {text}");
+}
+
+#[test]
+fn what_is_no_time_is_no_event() {
+    let inner = r#""type":"int","bits":8,"data":@0"#;
+    let tuple = |fields: &str| format!(r#"{{"type":"tuple","fields":{fields},"child":{{{inner}}}}}"#);
+    let events = |time: &str, bytes: &[u8], arguments: &[&str], says: Option<&str>| {
+        let file = record(r#","time:field":"t","time:rate":10"#, time, &[("u8", bytes)]);
+        match says {
+            Some(says) => refused(&file, arguments, says),
+            None => assert_eq!(
+                printed(&file, arguments),
+                if bytes.len() == 2 {
+                    "index,start,v\n0,9,1\n1,8,2\n"
+                } else {
+                    "index,start,end,v\n0,6,7,1\n1,8,9,2\n"
+                }
+            ),
+        }
+    };
+    events(&format!("{{{inner}}}"), &[9, 8], &["cat", "--events"], None);
+    events(&tuple(r#"{"a":{},"b":{}}"#), &[6, 7, 8, 9], &["cat", "--events"], None);
+    for (time, bytes, kind) in [
+        (tuple(r#"{"a":{}}"#), 2, "tuple(1)"),
+        (tuple(r#"{"a":{},"b":{},"c":{}}"#), 6, "tuple(3)"),
+        (format!(r#"{{"type":"fixed_array","elements":2,"child":{{{inner}}}}}"#), 4, "fixed_array(2)"),
+        (format!(r#"{{"type":"record","children":{{"x":{{{inner}}}}}}}"#), 2, "record"),
+        (
+            r#"{"type":"bit_struct","children":{"x":{"type":"int","bits":4}},"data":@0}"#.into(),
+            2,
+            "bit_struct",
+        ),
+        (r#"{"type":"enum","bits":8,"values":["a"],"data":@0}"#.into(), 2, "enum(8)"),
+        (r#"{"type":"union","variants":{},"data":@0}"#.into(), 2, "union"),
+    ] {
+        for view in ["--events", "--times"] {
+            events(&time, &[1; 6][..bytes], &["cat", view], Some(&format!("it is a {kind}")));
+        }
+    }
+    let signed = r#"{"type":"signed","bits":8,"data":@0}"#;
+    events(signed, &[9, 0xff], &["cat", "--events"], Some("a time is not an unsigned integer"));
+}
+
+#[test]
+fn elements_that_are_no_samples_have_no_times() {
+    let byte = |number| format!(r#"{{"type":"int","bits":8,"data":@{number}}}"#);
+    let of = |kind: &str| format!(r#"{{"type":{kind},"time:rate":10,"child":{}}}"#, byte(0));
+    for kind in [r#""tuple","fields":{"a":{},"b":{}}"#, r#""fixed_array","elements":2"#] {
+        let file = made(&of(kind), &[("u8", &[1, 2, 3, 4])]);
+        let shared = "index,time,value\n0,0,1\n1,0,2\n2,0.100,3\n3,0.100,4\n";
+        assert_eq!(printed(&file, &["cat", "FILE", "child", "--times"]), shared);
+        assert!(printed(&file, &["info"]).contains("4 × u8, 10 Hz, 200 ms"));
+    }
+    let nothing = made(&of(r#""fixed_array","elements":0"#), &[("u8", &[1])]);
+    refused(&nothing, &["cat", "FILE", "child", "--times"], "no times of its own");
+
+    let array = made(&of(r#""variable_array","data":@1"#), &[("u8", &[1, 2, 3]), ("u8", &[1, 3])]);
+    assert_eq!(printed(&array, &["cat", "--times"]), "index,time,value\n0,0,[1]\n1,0.100,\"[2,3]\"\n");
+    let union = format!(r#"{{"type":"union","time:rate":10,"data":@0,"variants":{{"child":{}}}}}"#, byte(1));
+    let union = made(&union, &[("u8", &[0, 0]), ("u8", &[1, 2])]);
+    let timestamp = r#"{"type":"timestamp","data":@0}"#;
+    let ticks: Vec<u8> = [5u64, 100].iter().flat_map(|tick| tick.to_le_bytes()).collect();
+    let record = record(r#","time:rate":10"#, timestamp, &[("u64", &ticks)]);
+    for (file, item, rates) in [(&array, "child", 1), (&union, "child", 1), (&record, "v", 1)] {
+        refused(file, &["cat", "FILE", item, "--times"], "no times of its own");
+        assert_eq!(printed(file, &["info"]).matches("10 Hz").count(), rates);
+    }
+    assert_eq!(printed(&record, &["cat", "FILE", "t", "--times"]), "index,time,t\n0,0.500,5\n1,10,100\n");
+    let own = made(
+        &of(r#""variable_array","data":@1"#).replace(r#""bits":8"#, r#""bits":8,"time:rate":2"#),
+        &[("u8", &[1, 2, 3]), ("u8", &[1, 3])],
+    );
+    assert_eq!(
+        printed(&own, &["cat", "FILE", "child", "--times", "--range", "1..2"]),
+        "index,time,value\n1,0.500,2\n"
+    );
+}
+
+#[test]
+fn attributes_of_times_are_not_ignored() {
+    let timestamp = r#"{"type":"timestamp","data":@0}"#;
+    for (attribute, says) in [
+        (r#""time:field":7"#, "`time:field` is 7"),
+        (r#""time:field":"zz""#, "`time:field` is \"zz\""),
+        (r#""time:epoch":"2024-01-01""#, "`time:epoch` is \"2024-01-01\""),
+        (r#""time:epoch":5"#, "`time:epoch` is 5"),
+    ] {
+        let file = record(&format!(r#","time:rate":10,{attribute}"#), timestamp, &[("u64", &[0; 16])]);
+        refused(&file, &["cat", "--times"], says);
+        assert_eq!(printed(&file, &["cat"]), "index,t,v\n0,0,1\n1,0,2\n");
+    }
+    let file = record(r#","time:rate":"x""#, timestamp, &[("u64", &[0; 16])]);
+    refused(&file, &["cat", "--times"], "no valid `time:rate`: it is \"x\"");
+}
+
+#[test]
+fn no_scale_is_left_out() {
+    let tuple = |fields: &str, own: &str, child: &str| {
+        let child = format!(r#"{{"type":"int","bits":8,"data":@0{child}}}"#);
+        made(
+            &format!(r#"{{"type":"tuple","fields":{{{fields}}}{own},"child":{child}}}"#),
+            &[("u8", &[1, 2, 3, 4])],
+        )
+    };
+    let fields = r#""a":{"number:scale":2,"number:offset":1},"b":{}"#;
+    let scaled = tuple(fields, "", "");
+    assert_eq!(printed(&scaled, &["cat", "--scaled"]), "index,a,b\n0,3.0,2\n1,7.0,4\n");
+    assert_eq!(printed(&scaled, &["cat", "--scaled", "--range", "1.."]), "index,a,b\n1,7.0,4\n");
+    let scale = r#","number:scale":3"#;
+    let by_child = tuple(r#""a":{},"b":{}"#, "", scale);
+    assert_eq!(printed(&by_child, &["cat", "--scaled", "--range", "..1"]), "index,a,b\n0,3.0,6.0\n");
+    refused(&tuple(fields, "", scale), &["cat", "--scaled"], "both its fields and its child have scales");
+    refused(
+        &tuple(r#""a":{"number:scale":"2"},"b":{}"#, "", ""),
+        &["cat", "--scaled"],
+        "`number:scale` is \"2\"",
+    );
+    refused(&tuple(r#""a":{},"b":{}"#, scale, ""), &["cat", "--scaled"], "but is not a number");
+    let nested = r#"{"type":"bit_struct","children":{"a":{"type":"bit_struct","number:offset":9,"children":{
+        "b":{"type":"int","bits":8}}}},"data":@0}"#;
+    let nested = made(nested, &[("u8", &[1])]);
+    refused(&nested, &["cat", "--scaled"], "/entity/children/a: has `number:scale` or `number:offset`");
+    assert_eq!(printed(&nested, &["cat"]), "index,b\n0,1\n");
+}
+
+#[test]
+fn numbers_without_a_variant_are_whole() {
+    let unknown = made(r#"{"type":"tagged","tag_bits":1,"values":{},"data":@0}"#, &[("u8", &[0, 254])]);
+    assert_eq!(printed(&unknown, &["cat"]), "index,value\n0,0\n1,254\n");
+    let inner = r#"{"type":"tagged","tag_bits":1,"values":{"a":{"type":"tagged","tag_bits":1,"values":{}}},"data":@0}"#;
+    assert_eq!(printed(&made(inner, &[("u8", &[254])]), &["cat"]), "index,value\n0,\"{\"\"a\"\":127}\"\n");
+    // What follows it in a struct belongs to others.
+    let within =
+        r#"{"type":"bit_struct","children":{"a":{"type":"tagged","tag_bits":2,"values":{}}},"data":@0}"#;
+    assert_eq!(printed(&made(within, &[("u8", &[255])]), &["cat"]), "index,a\n0,3\n");
+}

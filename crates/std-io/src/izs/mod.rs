@@ -47,6 +47,9 @@ const LARGE: usize = 4 << 20;
 /// Bytes of decoded blocks that an [`IzsFile`] keeps by default.
 const DEFAULT_CACHE: usize = 16 << 20;
 
+/// A place in a union, and how often each tag comes before it.
+type Mark = (u64, Vec<u64>);
+
 /// An open `.izs` file.
 #[derive(Debug)]
 pub struct IzsFile {
@@ -54,8 +57,8 @@ pub struct IzsFile {
     izs: Izs,
     limits: Limits,
     cache: BlockCache,
-    /// Of unions: how far they have been read, and how often each tag came up to there.
-    tallies: Mutex<HashMap<EntityId, (u64, Vec<u64>)>>,
+    /// Of unions: the start and the end of what was read last.
+    tallies: Mutex<HashMap<EntityId, [Mark; 2]>>,
 }
 
 impl IzsFile {

@@ -61,6 +61,11 @@ impl Cell<'_> {
     }
 }
 
+/// Whether a scale makes a quantity of it; what is not understood is shown as a plain number.
+fn is_number(kind: &Kind) -> bool {
+    kind.width().is_some_and(|width| width > 0) || matches!(kind, Kind::Opaque(_))
+}
+
 fn one_member(name: &str, value: Value) -> Value {
     Value::Object([(name.into(), value)].into_iter().collect())
 }
@@ -138,13 +143,52 @@ impl IzsFile {
         self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: false })
     }
 
-    /// Reads elements as [`values`](Self::values) does, but numbers of entities with `number:scale` or `number:offset`
-    /// as the [quantities](core_codec::izs::model::Schema::scale) that they stand for.
+    /// Reads elements as [`values`](Self::values) does, but numbers of entities (and fields of a `tuple`) with
+    /// `number:scale` or `number:offset` as the [quantities](core_codec::izs::model::Schema::scale) that they stand for.
     ///
     /// # Errors
-    /// As [`values`](Self::values), and when a scale is not a number that a double holds.
+    /// As [`values`](Self::values), and when a scale is not a number that a double holds, or is that of an entity which
+    /// is not a number, such as a `bit_struct`.
     pub fn scaled_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        self.check_scales(entity)?;
         self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: true })
+    }
+
+    /// Sees that no scale would be left out: those of entities that are no numbers say nothing of how they are meant.
+    fn check_scales(&self, entity: EntityId) -> Result<(), Error> {
+        let schema = self.schema();
+        let mut below = vec![entity];
+        while let Some(id) = below.pop() {
+            if !is_number(schema[id].kind()) && !schema.scale(id)?.is_identity() {
+                return Err(self.entity_error(
+                    id,
+                    ErrorKind::Invalid("has `number:scale` or `number:offset`, but is not a number"),
+                ));
+            }
+            below.extend(schema[id].children());
+        }
+        Ok(())
+    }
+
+    /// What makes the values of a tuple whose fields have scales; nothing where they have none.
+    fn tuple_cells(&self, tuple: EntityId, child: EntityId) -> Result<Vec<Cell<'_>>, Error> {
+        let schema = self.schema();
+        let scales = schema.tuple_scales(tuple)?;
+        if scales.iter().all(|scale| scale.is_identity()) {
+            return Ok(Vec::new());
+        }
+        let error = |reason| self.entity_error(tuple, ErrorKind::Invalid(reason));
+        if !is_number(schema[child].kind()) {
+            return Err(error("its fields have scales, but are not numbers"));
+        }
+        if !schema.scale(child)?.is_identity() {
+            return Err(error("both its fields and its child have scales"));
+        }
+        let (_, fields) = self.fields(child)?;
+        let [field] = &fields[..] else { return Err(error("not a single field")) };
+        let cell =
+            |scale: Scale| Cell::Field(field.clone(), Some(scale).filter(|scale| !scale.is_identity()));
+        Ok(scales.into_iter().map(cell).collect())
     }
 
     fn values_within(
@@ -167,7 +211,7 @@ impl IzsFile {
             }
             Kind::VariableArray => self.variable_values(entity, elements, reading),
             Kind::Union => self.union_values(entity, elements, reading),
-            _ => self.field_values(entity, elements, reading),
+            _ => self.field_values(entity, elements, &[self.cell(entity, reading.scaled)?], reading),
         }
     }
 
@@ -200,7 +244,13 @@ impl IzsFile {
         let (child, size) = self.inner(entity)?;
         let count = self.charge_values(entity, &elements, reading)?;
         let inner = elements.start.saturating_mul(size)..elements.end.saturating_mul(size);
-        let mut values = self.values_within(child, inner, reading)?.into_iter();
+        let cells = if reading.scaled { self.tuple_cells(entity, child)? } else { Vec::new() };
+        let values = if cells.is_empty() {
+            self.values_within(child, inner, reading)?
+        } else {
+            self.field_values(child, inner, &cells, reading)?
+        };
+        let mut values = values.into_iter();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         Ok((0..count).map(|_| values.by_ref().take(size).collect()).collect())
     }
@@ -254,20 +304,22 @@ impl IzsFile {
         Ok(ends)
     }
 
+    /// Elements of a single stream; each by the next of `cells`, over and over.
     fn field_values(
         &self,
         entity: EntityId,
         elements: Range<u64>,
+        cells: &[Cell<'_>],
         reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
         let (id, _) = self.fields(entity)?;
         let stream = self.stream(id)?;
         let count = self.charge_values(entity, &elements, reading)?;
-        let cell = self.cell(entity, reading.scaled)?;
+        let mut cells = cells.iter().cycle();
         let mut values = Vec::with_capacity(count);
         stream.for_each_part(elements, |_, bytes| {
             let numbers = numbers(stream.descriptor().element, bytes);
-            values.extend(numbers.map(|number| cell.value(number)));
+            values.extend(numbers.zip(&mut cells).map(|(number, cell)| cell.value(number)));
             Ok::<_, Error>(())
         })?;
         Ok(values)
@@ -286,13 +338,14 @@ impl IzsFile {
             }
             (Kind::Tagged { tag_bits }, [field]) => {
                 let tag = Field { width: (*tag_bits).into(), ..field.clone() };
+                let width = if self.shares_element(entity) { field.width } else { u64::BITS };
                 let variant = |&child: &EntityId| {
                     Ok((schema[child].name().unwrap_or_default(), self.cell(child, scaled)?))
                 };
                 let variants = schema[entity].children().iter().map(variant);
                 Ok(Cell::Tagged {
                     tag,
-                    whole: field.clone(),
+                    whole: Field { width, ..field.clone() },
                     variants: variants.collect::<Result<_, Error>>()?,
                 })
             }
@@ -302,6 +355,15 @@ impl IzsFile {
             }
             _ => Err(self.entity_error(entity, ErrorKind::NotFound("field"))),
         }
+    }
+
+    /// Whether other fields may follow it in its element.
+    fn shares_element(&self, entity: EntityId) -> bool {
+        let schema = self.schema();
+        let above = std::iter::successors(Some(entity), |&id| {
+            schema[id].parent().filter(|_| schema[id].data().is_none())
+        });
+        above.into_iter().any(|id| *schema[id].kind() == Kind::BitStruct)
     }
 
     /// Each element of a union from its variant.
@@ -325,28 +387,25 @@ impl IzsFile {
             Ok::<_, Error>(())
         })?;
         let mut columns = Vec::with_capacity(variants.len());
-        for (&variant, (&before, &after)) in variants.iter().zip(before.iter().zip(&after)) {
+        for (&variant, (&start, &end)) in variants.iter().zip(before.iter().zip(&after)) {
             let name = self.schema()[variant].name().unwrap_or_default();
-            let values = if before < after {
-                self.values_within(variant, before..after, reading)?
-            } else {
-                Vec::new()
-            };
+            let values =
+                if start < end { self.values_within(variant, start..end, reading)? } else { Vec::new() };
             columns.push((name, values.into_iter()));
         }
-        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).insert(entity, (elements.end, after));
+        let marks = [(elements.start, before), (elements.end, after)];
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).insert(entity, marks);
         Ok(tags.into_iter().map(|tag| variant_value(&mut columns, tag)).collect())
     }
 
-    /// How many elements of a union before `at` have each tag. Goes on from where the last read ended, so that one who
-    /// reads part by part counts each element once.
+    /// How many elements of a union before `at` have each tag. Goes on from where the last read ended or, for one who
+    /// reads the same again, began: who reads part by part counts each element once.
     fn tally(&self, union: EntityId, at: u64) -> Result<Vec<u64>, Error> {
-        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
-        let (from, mut counts) = match tallies.remove(&union) {
-            Some((from, counts)) if from <= at => (from, counts),
-            _ => (0, vec![0; self.schema()[union].children().len()]),
-        };
+        let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = tallies.get(&union).into_iter().flatten();
+        let last = marks.filter(|(place, _)| *place <= at).max_by_key(|(place, _)| *place).cloned();
         drop(tallies);
+        let (from, mut counts) = last.unwrap_or_else(|| (0, vec![0; self.schema()[union].children().len()]));
         let (id, _) = self.fields(union)?;
         let stream = self.stream(id)?;
         stream.for_each_part(from..at, |_, bytes| {

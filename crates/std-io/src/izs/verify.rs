@@ -193,8 +193,7 @@ impl IzsFile {
         let schema = self.schema();
         let entity = &schema[id];
         let child = entity.children().first().copied();
-        let is_record = entity.kind() == &Kind::Record
-            || entity.attributes().get("core:role").and_then(Value::as_str) == Some("record");
+        let is_record = schema.is_record(id);
         match entity.kind() {
             Kind::Record | Kind::Group if is_record => {
                 let mut lengths = entity.children().iter().filter_map(|&child| self.rows(child).ok());

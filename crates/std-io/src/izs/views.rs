@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Kind, Link, Moment, Object, Value};
+use core_codec::izs::model::{EntityId, Moment, Object, TimeField, Value};
 
 use super::{IzsFile, numbers};
 use crate::error::Error;
@@ -61,84 +61,70 @@ impl IzsFile {
         Ok(quantities)
     }
 
-    /// The events of a record: its elements, by the time that `time:field` names, or its only child that is a
-    /// `timestamp` or a `tuple` of a start and an end.
+    /// The events of a record: its elements, by the time of its
+    /// [time field](core_codec::izs::model::Schema::time_field).
     ///
     /// # Errors
-    /// When the entity has no such child, the range passes the end, or a block is damaged.
+    /// When the entity has no such child, a time is negative, the range passes the end, or a block is damaged.
     pub fn events(&self, record: EntityId, elements: Range<u64>) -> Result<Vec<Event>, Error> {
         let time = self.time_field(record)?;
-        let times = self.values(time, elements.clone())?;
-        let rows = self.values(record, elements)?;
-        let time_name = self.schema()[time].name().unwrap_or_default();
-        let events = times.iter().zip(rows).map(|(time, row)| {
-            let (start, end) = match time {
-                Value::Object(pair) => {
-                    let mut ends = pair.iter().map(|(_, value)| value.as_u64());
-                    (ends.next().flatten(), ends.next().flatten())
-                }
-                time => (time.as_u64(), None),
-            };
-            let Value::Object(mut fields) = row else { return None };
-            fields.take(time_name);
-            Some(Event { start: start?, end, fields })
-        });
-        let events: Option<Vec<_>> = events.collect();
-        events.ok_or_else(|| self.no_view(record, "no events: a time is not an integer"))
+        let place = self.schema()[record].children().iter().position(|&child| child == time.entity);
+        let event = |row| {
+            let (start, end, fields) = split(row, place?, time.is_span)?;
+            Some(Event { start, end, fields })
+        };
+        let events: Option<Vec<_>> = self.values(record, elements)?.into_iter().map(event).collect();
+        events.ok_or_else(|| self.no_view(record, "no events: a time is not an unsigned integer"))
     }
 
     /// When each element was: by `time:rate` and its index, or, of a `timestamp` and a record of [events](Self::events)
     /// with one, by its ticks; as dates where there is a `time:epoch`. Of events with two times it is the first.
     ///
     /// # Errors
-    /// When the entity has no `time:rate`, the range passes the end, or a block is damaged.
+    /// When the entity has no valid [clock](core_codec::izs::model::Schema::clock), the range passes the end, or a
+    /// block is damaged.
     pub fn times(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Moment>, Error> {
-        let field = self.time_field(entity).ok();
-        let of = field.unwrap_or(entity);
-        let clock = self
-            .schema()
-            .clock(of)
-            .ok_or_else(|| self.no_view(of, "no times: it has no valid `time:rate`"))?;
-        if field.is_none() && !self.is_time(of) {
-            return Ok(elements.map(|index| clock.at(index)).collect());
-        }
-        let ticks = self.values(of, elements)?.into_iter().map(|time| match time {
-            Value::Object(pair) => pair.iter().next().and_then(|(_, start)| start.as_u64()),
-            time => time.as_u64(),
-        });
+        let schema = self.schema();
+        let of = match schema.time_field(entity)? {
+            Some(time) => time.entity,
+            None if schema.is_timestamp(entity) => entity,
+            None => {
+                let clock = schema.clock(entity)?;
+                return Ok(elements.map(|index| clock.at(index)).collect());
+            }
+        };
+        let clock = schema.ticks(of)?;
+        let ticks = self.values(of, elements)?.into_iter().map(|time| Some(times_of(&time)?.0));
         let moments = ticks.map(|tick| Some(clock.at(tick?))).collect::<Option<_>>();
-        moments.ok_or_else(|| self.no_view(of, "no times: a time is not an integer"))
+        moments.ok_or_else(|| self.no_view(of, "no times: a time is not an unsigned integer"))
     }
 
     /// The child of a record of [events](Self::events) that tells when they were.
     ///
     /// # Errors
     /// When there is none.
-    pub fn time_field(&self, record: EntityId) -> Result<EntityId, Error> {
-        let node = &self.schema()[record];
-        let named = ["time:field", "time"].iter().find_map(|name| node.attributes().get(name)?.as_str());
-        let mut children = node.children().iter().copied();
-        let found = match named {
-            Some(name) => children.find(|&child| self.schema()[child].name() == Some(name)),
-            None => children.find(|&child| self.is_time(child)),
-        };
+    pub fn time_field(&self, record: EntityId) -> Result<TimeField, Error> {
+        let found = self.schema().time_field(record)?;
         found.ok_or_else(|| self.no_view(record, "no events: no child is a time"))
-    }
-
-    fn is_time(&self, entity: EntityId) -> bool {
-        let node = &self.schema()[entity];
-        match node.kind() {
-            Kind::Timestamp => true,
-            Kind::Tuple { fields } if fields.len() == 2 => node.children().iter().any(|&child| {
-                let child = &self.schema()[child];
-                matches!(child.link(), Link::Inner(_)) && *child.kind() == Kind::Timestamp
-            }),
-            _ => false,
-        }
     }
 
     fn no_view(&self, entity: EntityId, reason: &'static str) -> Error {
         let pointer = self.schema().entity_pointer(entity).to_string();
         core_codec::Error::new("entity", ErrorKind::Invalid(reason)).item(pointer).into()
     }
+}
+
+/// A row as start, end and what else is in it; none unless the field at `place` is a time of that shape.
+fn split(row: Value, place: usize, is_span: bool) -> Option<(u64, Option<u64>, Object)> {
+    let Value::Object(row) = row else { return None };
+    let (start, end) = times_of(row.iter().nth(place)?.1)?;
+    let others = row.into_iter().enumerate().filter(|(at, _)| *at != place).map(|(_, field)| field);
+    (end.is_some() == is_span).then(|| (start, end, others.collect()))
+}
+
+/// The one or two numbers of a time.
+fn times_of(time: &Value) -> Option<(u64, Option<u64>)> {
+    let Value::Object(pair) = time else { return Some((time.as_u64()?, None)) };
+    let mut ends = pair.iter().map(|(_, value)| value.as_u64());
+    Some((ends.next()??, Some(ends.next()??)))
 }

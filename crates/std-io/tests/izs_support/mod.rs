@@ -23,19 +23,33 @@ pub(crate) fn every_file() -> Vec<PathBuf> {
     files
 }
 
-/// A file of uncompressed streams, each of one block, from a schema in which `@0`, `@1`, ... stand for them.
+/// A file of uncompressed streams from a schema in which `@0`, `@1`, ... stand for them.
 pub(crate) fn made(schema: &str, streams: &[(&str, &[u64])]) -> IzsFile {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&path, made_bytes(schema, streams)).unwrap();
+    // Read by positions, the file may go while it is open.
+    IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), Limits::default()).unwrap()
+}
+
+/// Its bytes.
+pub(crate) fn made_bytes(schema: &str, streams: &[(&str, &[u64])]) -> Vec<u8> {
     let mut file = vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed];
     let mut schema = schema.to_owned();
     for (number, (element, values)) in streams.iter().enumerate() {
         let width = element[1..].parse::<usize>().unwrap() / 8;
-        let start = file.len() as u64;
-        file.extend(values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()));
-        let (index, size) = (file.len(), file.len() as u32 - start as u32);
-        file.extend(start.to_le_bytes());
-        file.extend(size.to_le_bytes());
+        let (mut offsets, mut sizes) = (Vec::new(), Vec::new());
+        // One block at least, if an empty one.
+        for block in 0..values.len().div_ceil(4096).max(1) {
+            let values = &values[block * 4096..values.len().min((block + 1) * 4096)];
+            offsets.extend((file.len() as u64).to_le_bytes());
+            sizes.extend(((values.len() * width) as u32).to_le_bytes());
+            file.extend(values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()));
+        }
+        let index = file.len();
+        let size = offsets.len() + sizes.len();
+        file.extend([offsets, sizes].concat());
         let descriptor = format!(
-            r#"{{"element":"{element}","end":{},"block":4096,"compress":"none","i_offset":{index},"i_size":12}}"#,
+            r#"{{"element":"{element}","end":{},"block":4096,"compress":"none","i_offset":{index},"i_size":{size}}}"#,
             values.len()
         );
         schema = schema.replace(&format!("@{number}"), &descriptor);
@@ -47,8 +61,5 @@ pub(crate) fn made(schema: &str, streams: &[(&str, &[u64])]) -> IzsFile {
     file.extend(&frame);
     file.extend((frame.len() as u32).to_le_bytes());
     file.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
-    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-    fs::write(&path, file).unwrap();
-    // Read by positions, the file may go while it is open.
-    IzsFile::from_input(Input::open(&path, Access::Read).unwrap(), Limits::default()).unwrap()
+    file
 }

@@ -43,7 +43,7 @@ pub use json::{Object, Value, parse as parse_json, repeated_keys};
 pub use kind::{Kind, Opaque, TupleFields};
 pub use path::{EntityPath, EntityPointer, StreamPointer, Target};
 pub use scale::Scale;
-pub use time::{Clock, Moment, Rate};
+pub use time::{Clock, Moment, Rate, TimeField};
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

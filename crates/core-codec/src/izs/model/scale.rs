@@ -1,9 +1,10 @@
 //! Numbers as the quantities that they stand for.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use super::descriptor::brief;
-use super::{EntityId, Schema, Value};
+use super::{EntityId, Kind, Object, Schema, Value};
 use crate::error::{Error, ErrorKind};
 
 /// What makes a quantity of a number.
@@ -36,7 +37,20 @@ impl Schema {
     /// # Errors
     /// When one of them is not a number, or one beyond the range of a double.
     pub fn scale(&self, entity: EntityId) -> Result<Scale, Error> {
-        let number = |name, default| match self[entity].attributes().get(name) {
+        self.scale_of(entity, self[entity].attributes())
+    }
+
+    /// The scales that the fields of a `tuple` give its elements, one after the other; none for any other entity.
+    ///
+    /// # Errors
+    /// As [`scale`](Self::scale).
+    pub fn tuple_scales(&self, entity: EntityId) -> Result<Vec<Scale>, Error> {
+        let Kind::Tuple { fields } = self[entity].kind() else { return Ok(Vec::new()) };
+        fields.iter().map(|(_, attributes)| self.scale_of(entity, attributes)).collect()
+    }
+
+    fn scale_of(&self, entity: EntityId, attributes: &Object) -> Result<Scale, Error> {
+        let number = |name, default| match attributes.get(name) {
             None => Ok(default),
             Some(value) => value.as_f64().ok_or_else(|| self.not_a_number(entity, name, value)),
         };

@@ -1,8 +1,12 @@
 //! Times of elements, in exact integer arithmetic.
 
+use alloc::format;
 use core::fmt;
 
-use super::{EntityId, Schema, Value};
+use super::descriptor::brief;
+use super::{EntityId, Kind, Link, Schema, Value};
+use crate::error::{Error, ErrorKind};
+use crate::izs::raw::Dialect;
 
 /// A sampling rate as the fraction that the schema's float is, exactly.
 ///
@@ -83,6 +87,8 @@ impl Rate {
 pub struct Clock {
     /// Ticks a second.
     pub rate: Rate,
+    /// How many elements, one after the other, share a tick.
+    pub per_tick: u64,
     /// When tick 0 was, in nanoseconds since 1970-01-01 UTC, where that is known.
     pub epoch: Option<i128>,
 }
@@ -90,9 +96,10 @@ pub struct Clock {
 const PICOSECONDS: u64 = 1_000_000_000_000;
 
 impl Clock {
-    /// When tick `tick` is, rounded down to a picosecond.
+    /// When element (or tick) `index` is, rounded down to a picosecond.
     #[must_use]
-    pub fn at(self, tick: u64) -> Moment {
+    pub fn at(self, index: u64) -> Moment {
+        let tick = index / self.per_tick.max(1);
         // An index of 64 bits at the lowest rate is below 2^114.
         let elapsed = i128::try_from(self.rate.time_of(tick, PICOSECONDS)).unwrap_or(i128::MAX);
         let epoch = self.epoch.unwrap_or(0).saturating_mul(1000);
@@ -149,29 +156,153 @@ fn date(day: i128) -> (i128, i128, i128) {
     (year, month, day_of_year - (153 * month_from_march + 2) / 5 + 1)
 }
 
+/// The child of a record of events that tells when they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeField {
+    /// The child: a `timestamp` or an integer, or a `tuple` of two.
+    pub entity: EntityId,
+    /// Whether it is a tuple: of a start and an end.
+    pub is_span: bool,
+}
+
 impl Schema {
-    /// The times of an entity's samples, or of its ticks where it is a `timestamp`; none where it has no rate.
-    #[must_use]
-    pub fn clock(&self, entity: EntityId) -> Option<Clock> {
-        Some(Clock { rate: self.rate(entity)?, epoch: self.epoch(entity) })
+    /// The times of an entity's elements, by their index: by `time:rate` (in dialect V also `sample_rate`) of it or
+    /// the nearest entity above it that has one. Of a `timestamp`, those of its [ticks](Self::ticks).
+    ///
+    /// Elements of a `tuple` or `fixed_array` share the time of the one that they make.
+    ///
+    /// # Errors
+    /// When there is no rate or it is none, a `time:epoch` is no date, or its element `i` is not sample `i` of what has
+    /// the rate: below a `union`, a `variable_array`, or a record with a [time field](Self::time_field).
+    pub fn clock(&self, entity: EntityId) -> Result<Clock, Error> {
+        if *self[entity].kind() == Kind::Timestamp {
+            return self.ticks(entity);
+        }
+        let clock = self.ticks(entity)?;
+        let mut per_tick: u64 = 1;
+        let mut at = entity;
+        while self.own_rate(at).is_none() {
+            let Some(parent) = self[at].parent() else { break };
+            let together = match self[parent].kind() {
+                Kind::Union | Kind::VariableArray => None,
+                Kind::Tuple { fields } => Some(fields.len() as u64),
+                Kind::FixedArray { elements } => Some((*elements).into()),
+                _ if self.is_record(parent) && self.time_field(parent)?.is_some() => None,
+                _ => Some(1),
+            };
+            per_tick = together
+                .and_then(|together| per_tick.checked_mul(together))
+                .filter(|&elements| elements > 0)
+                .ok_or_else(|| {
+                    self.no_view(
+                        entity,
+                        "no times of its own: its elements are not samples of what has the `time:rate`",
+                    )
+                })?;
+            at = parent;
+        }
+        Ok(Clock { per_tick, ..clock })
     }
 
-    /// Samples a second of an entity: `time:rate` (in dialect V also `sample_rate`) of it or the nearest entity
-    /// above it that has one.
-    #[must_use]
-    pub fn rate(&self, entity: EntityId) -> Option<Rate> {
-        self.inherited(entity, &["time:rate", "sample_rate"])?.as_f64().and_then(Rate::from_hertz)
+    /// The times of an entity's values, which are ticks of the rate of it or the nearest entity above it.
+    ///
+    /// # Errors
+    /// When there is no rate or it is none, or a `time:epoch` is no date and time of RFC 3339.
+    pub fn ticks(&self, entity: EntityId) -> Result<Clock, Error> {
+        let above = || core::iter::successors(Some(entity), |&id| self[id].parent());
+        let Some((rate_of, rate)) = above().find_map(|id| Some((id, self.own_rate(id)?))) else {
+            return Err(self.no_view(entity, "no times: it has no valid `time:rate`"));
+        };
+        let rate = rate.as_f64().and_then(Rate::from_hertz).ok_or_else(|| {
+            let error = self.no_view(rate_of, "no times: it has no valid `time:rate`");
+            error.detail(format!("it is {}", brief(rate)))
+        })?;
+        let epoch = above().find(|&id| self[id].attributes().get("time:epoch").is_some());
+        Ok(Clock { rate, per_tick: 1, epoch: epoch.map(|id| self.valid_epoch(id)).transpose()? })
     }
 
-    /// When element 0 was, in nanoseconds since 1970-01-01 UTC: `time:epoch`, a date and time of RFC 3339.
+    fn own_rate(&self, entity: EntityId) -> Option<&Value> {
+        ["time:rate", "sample_rate"].iter().find_map(|name| self[entity].attributes().get(name))
+    }
+
+    /// The `time:epoch` of this very entity: when its element 0 was, in nanoseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn epoch(&self, entity: EntityId) -> Option<i128> {
-        self.inherited(entity, &["time:epoch"])?.as_str().and_then(parse_rfc3339)
+        self[entity].attributes().get("time:epoch")?.as_str().and_then(parse_rfc3339)
     }
 
-    fn inherited(&self, entity: EntityId, names: &[&str]) -> Option<&Value> {
-        let mut above = core::iter::successors(Some(entity), |&id| self[id].parent());
-        above.find_map(|id| names.iter().find_map(|name| self[id].attributes().get(name)))
+    fn valid_epoch(&self, entity: EntityId) -> Result<i128, Error> {
+        self.epoch(entity).ok_or_else(|| {
+            let found = self[entity].attributes().get("time:epoch").map(brief).unwrap_or_default();
+            let error = self.no_view(entity, "no times: expected a date and time of RFC 3339");
+            error.detail(format!("`time:epoch` is {found}"))
+        })
+    }
+
+    /// Whether the children of an entity have their elements together.
+    #[must_use]
+    pub fn is_record(&self, entity: EntityId) -> bool {
+        let node = &self[entity];
+        let role = || node.attributes().get("core:role").and_then(Value::as_str);
+        *node.kind() == Kind::Record || *node.kind() == Kind::Group && role() == Some("record")
+    }
+
+    /// The child of a record or group that tells when its elements were: the one that `time:field` names (in dialect V
+    /// also `time`), or the first that is a `timestamp` or a `tuple` of two.
+    ///
+    /// # Errors
+    /// When `time:field` is not the name of a child, or the child is no time.
+    pub fn time_field(&self, record: EntityId) -> Result<Option<TimeField>, Error> {
+        let node = &self[record];
+        if !matches!(node.kind(), Kind::Group | Kind::Record) {
+            return Ok(None);
+        }
+        let attribute = ["time:field", "time"].iter().find_map(|&name| {
+            let value = node.attributes().get(name)?;
+            // In dialect S, `time` is an attribute like any other.
+            (name == "time:field" || self.names == Dialect::V001 || value.as_str().is_some())
+                .then_some((name, value))
+        });
+        let Some((attribute, value)) = attribute else {
+            let times = node.children().iter().filter_map(|&child| self.time(child));
+            return Ok(times.filter(|(_, inner)| **inner == Kind::Timestamp).map(|(time, _)| time).next());
+        };
+        let named = node
+            .children()
+            .iter()
+            .find(|&&child| value.as_str().is_some_and(|name| self[child].name() == Some(name)));
+        let Some(&child) = named else {
+            let error = self.no_view(record, "no times: expected the name of a child");
+            return Err(error.detail(format!("`{attribute}` is {}", brief(value))));
+        };
+        let time = self.time(child).map(|(time, _)| time);
+        let expected = "no time: expected a timestamp or an integer, or a tuple of two of them";
+        let error = || self.no_view(child, expected).detail(format!("it is a {}", self[child].kind()));
+        time.map(Some).ok_or_else(error)
+    }
+
+    /// An entity as a time, if it is one, and the kind of its numbers.
+    fn time(&self, entity: EntityId) -> Option<(TimeField, &Kind)> {
+        let node = &self[entity];
+        let inner = node.children().iter().find(|&&child| matches!(self[child].link(), Link::Inner(_)));
+        let (number, is_span) = match (node.kind(), inner) {
+            (Kind::Tuple { fields }, Some(&inner)) if fields.len() == 2 => (inner, true),
+            _ => (entity, false),
+        };
+        let kind = self[number].kind();
+        matches!(kind, Kind::Timestamp | Kind::Int { .. } | Kind::Signed { .. })
+            .then_some((TimeField { entity, is_span }, kind))
+    }
+
+    /// Whether an entity is a `timestamp` or a `tuple` of two.
+    #[must_use]
+    pub fn is_timestamp(&self, entity: EntityId) -> bool {
+        self.time(entity).is_some_and(|(_, kind)| *kind == Kind::Timestamp)
+    }
+
+    fn no_view(&self, entity: EntityId, reason: &'static str) -> Error {
+        let pointer = format!("{}", self.entity_pointer(entity));
+        Error::new("entity", ErrorKind::Invalid(reason)).item(pointer)
     }
 }
 
@@ -283,6 +414,7 @@ mod tests {
     fn moments() {
         let clock = |hertz, epoch: Option<&str>| Clock {
             rate: Rate::from_hertz(hertz).unwrap(),
+            per_tick: 1,
             epoch: epoch.map(|text| parse_rfc3339(text).unwrap()),
         };
         let shown = |clock: Clock, tick| alloc::format!("{}", clock.at(tick));
