@@ -120,7 +120,7 @@ fn memory_is_bounded() {
     // Nothing is merged here.
     let (found, peak) = measured(overlapping(10, 100_000), findings);
     assert!(
-        found == ["root.sg.d.s: count of the series: the statistics say 100000, the data 1000000"],
+        found == ["root.sg.d.s: series: count: the statistics say 100000, the data 1000000"],
         "{found:?}"
     );
     assert!(peak < 10, "{peak} MiB");

@@ -146,7 +146,9 @@ impl PageDecoder {
         let fail = |kind| failure("times of a page", chunk, page, kind);
         room(times, count.known.unwrap_or(0)).map_err(fail)?;
         let payload = self.load(source, chunk, page)?;
-        decode_times(chunk.encoding, self.bytes(source, &payload)?, count, times).map_err(fail)?;
+        let bytes = self.bytes(source, &payload)?;
+        decode_times(chunk.encoding, bytes, count, times).map_err(fail)?;
+        check_none(count, |count, out| decode_times(chunk.encoding, bytes, count, out)).map_err(fail)?;
         self.release();
         Ok(())
     }
@@ -243,12 +245,29 @@ impl PageDecoder {
         // Offsets inside a decompressed payload are none of the file.
         .map_err(|error| fail(error.kind().clone()))?;
         decode_unnamed(stream, count, times).map_err(fail)?;
+        check_none(count, |count, out| decode_unnamed(stream, count, out)).map_err(fail)?;
         let at = bytes.len() - values.len();
         self.decode(source, chunk, statistics, (payload, at), times.len(), &mut column.values)?
             .map_err(|kind| failure("values of a page", chunk, page, kind))?;
         column.validity.extend(true, times.len());
         Ok(())
     }
+}
+
+/// Sees to it that a page of which the statistics say that it has no rows has none.
+fn check_none(
+    count: Count,
+    decode: impl FnOnce(Count, &mut Vec<i64>) -> Result<(), ErrorKind>,
+) -> Result<(), ErrorKind> {
+    let mut times = Vec::new();
+    if count.known == Some(0)
+        && decode(Count { known: None, ..count }, &mut times).is_ok()
+        && !times.is_empty()
+    {
+        let found = times.len() as u64;
+        return Err(ErrorKind::Mismatch { what: "rows by the statistics", expected: 0, found });
+    }
+    Ok(())
 }
 
 /// Where the payload of a page is, when it has been decrypted and decompressed.

@@ -97,10 +97,11 @@ impl Statistics {
         self.count == 0 || (start <= self.start && self.end <= end)
     }
 
-    /// Whether nothing of it lies in the closed range.
+    /// Whether nothing of it lies in the closed range. Statistics of nothing say no times: what is in truth there has
+    /// to be looked at.
     #[must_use]
     pub fn outside(&self, start: i64, end: i64) -> bool {
-        self.count == 0 || self.end < start || end < self.start
+        self.count != 0 && (self.end < start || end < self.start)
     }
 }
 

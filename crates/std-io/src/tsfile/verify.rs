@@ -94,21 +94,22 @@ impl<'a> Decoded<'a> {
         Ok(Self { times, values, decoder: file.reader.decoder(), last: None, rows })
     }
 
-    /// Decodes the next page of values; `None` at the end of the chunk. Aligned values without times are passed over.
-    fn next(&mut self, file: &TsFile) -> Result<Option<Page>, Error> {
+    /// Decodes the next page of values, and gives that of its times, too, where it is aligned; `None` at the end of the
+    /// chunk. Aligned values without times are passed over.
+    fn next(&mut self, file: &TsFile) -> Result<Option<(Page, Option<Page>)>, Error> {
         let Self { times: aligned, values, decoder, rows: Batch { times, columns }, .. } = self;
         let (Some(page), Some(column)) = (values.next(file)?, columns.first_mut()) else { return Ok(None) };
         let Some(aligned) = aligned else {
             let statistics = values.statistics(&page);
             file.input.run(|source| decoder.rows(source, &values.chunk, &page, statistics, times, column))?;
-            return Ok(Some(page));
+            return Ok(Some((page, None)));
         };
         let Some(time) = aligned.next(file)? else { return Ok(None) };
         let statistics = aligned.statistics(&time);
         file.input.run(|source| decoder.times(source, &aligned.chunk, &time, statistics, times))?;
         let (statistics, rows) = (values.statistics(&page), times.len());
         file.input.run(|source| decoder.values(source, &values.chunk, &page, statistics, rows, column))?;
-        Ok(Some(page))
+        Ok(Some((page, Some(time))))
     }
 
     /// Whether the times of the page go on from those of the pages before.
@@ -241,6 +242,20 @@ impl Number {
 }
 
 impl Truth {
+    /// Adds times alone, as a column of them has them.
+    fn add_times(&mut self, times: &[i64]) {
+        self.count += times.len() as u64;
+        self.start = self.start.or(times.first().copied());
+        self.end = times.last().copied().or(self.end);
+    }
+
+    /// Adds how many values of another there are, and from when to when, wherever that lies.
+    fn add_span(&mut self, other: &Self) {
+        self.count += other.count;
+        self.start = self.start.into_iter().chain(other.start).min();
+        self.end = self.end.max(other.end);
+    }
+
     fn add(&mut self, time: i64, value: Value<'_>) {
         self.count += 1;
         self.start.get_or_insert(time);
@@ -283,8 +298,8 @@ impl Truth {
         }
     }
 
-    /// What of `statistics` is not so. `rounded` values are stored otherwise than they were counted.
-    fn differences(&self, statistics: &Statistics, rounded: bool) -> Vec<String> {
+    /// What of `statistics` is not so of how many values there are, and from when to when.
+    fn span_differences(&self, statistics: &Statistics) -> Vec<String> {
         let mut all = Vec::new();
         let mut differ = |what: &str, stored: &dyn std::fmt::Display, found: &dyn std::fmt::Display| {
             all.push(format!("{what}: the statistics say {stored}, the data {found}"));
@@ -299,6 +314,18 @@ impl Truth {
         if statistics.end != end {
             differ("last time", &statistics.end, &end);
         }
+        all
+    }
+
+    /// What of `statistics` is not so. `rounded` values are stored otherwise than they were counted.
+    fn differences(&self, statistics: &Statistics, rounded: bool) -> Vec<String> {
+        let mut all = self.span_differences(statistics);
+        if self.count == 0 {
+            return all;
+        }
+        let mut differ = |what: &str, stored: &dyn std::fmt::Display, found: &dyn std::fmt::Display| {
+            all.push(format!("{what}: the statistics say {stored}, the data {found}"));
+        };
         for (what, stored, found) in self.texts.iter().flat_map(|texts| texts.differences(&statistics.values))
         {
             differ(what, &shown(stored), &shown(found));
@@ -460,6 +487,7 @@ impl TsFile {
             Ok(time) => time,
             Err(error) => return emit(of_device(error.to_string())),
         };
+        let mut before: Option<Series> = None;
         for series in self.series(device) {
             let series = match series {
                 Ok(series) => series,
@@ -476,67 +504,100 @@ impl TsFile {
                 Ok(false) => emit(of_series("is not in the bloom filter".into()))?,
                 Err(error) => emit(of_series(error.to_string()))?,
             }
+            if before.as_ref().is_some_and(|before| before.name == series.name) {
+                emit(of_series("is in the device more than once".into()))?;
+            }
             if !series.is_time() {
-                let (found, error) = self.verify_series(time.as_ref(), &series);
+                // The times of all columns are the same: they are told about with the first.
+                let with_times = before.as_ref().is_none_or(Series::is_time);
+                let (found, error) = self.verify_series(time.as_ref(), &series, with_times);
                 found.into_iter().try_for_each(|message| emit(of_series(message)))?;
                 error.map_or(Ok(()), |error| emit(of_series(error.to_string())))?;
             }
+            before = Some(series);
         }
         Ok(())
     }
 
     /// What is not so, and why the rest could not be looked at.
-    fn verify_series(&self, time: Option<&Series>, series: &Series) -> (Vec<String>, Option<Error>) {
-        let mut found = Vec::new();
-        let mut total = 0;
+    fn verify_series(
+        &self,
+        time: Option<&Series>,
+        series: &Series,
+        with_times: bool,
+    ) -> (Vec<String>, Option<Error>) {
+        let (mut found, mut values, mut times) = (Vec::new(), Truth::default(), Truth::default());
         let plan = Plan::of_series(time.cloned(), vec![series.clone()], TimeRange::ALL);
         for piece in &plan.pieces {
-            if let Err(error) = self.verify_piece(piece, series, &mut total, &mut found) {
-                return (found, Some(error));
+            match self.verify_piece(piece, series, with_times, &mut found) {
+                Ok((of_values, of_times)) => {
+                    values.add_span(&of_values);
+                    times.add_span(&of_times);
+                }
+                Err(error) => return (found, Some(error)),
             }
         }
-        if u64::from(series.statistics.count) != total {
-            let stored = series.statistics.count;
-            found.push(format!("count of the series: the statistics say {stored}, the data {total}"));
+        let mut differ = |what: &str, statistics: &Statistics, truth: &Truth| {
+            let differences = truth.span_differences(statistics);
+            found.extend(differences.into_iter().map(|text| format!("{what}: {text}")));
+        };
+        differ("series", &series.statistics, &values);
+        if let Some(time) = time.filter(|_| with_times) {
+            differ("time column", &time.statistics, &times);
         }
         (found, None)
     }
 
+    /// What the values and the times of a chunk are in truth.
     fn verify_piece(
         &self,
         piece: &Piece,
         series: &Series,
-        total: &mut u64,
+        with_times: bool,
         found: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        let Some((_, meta)) = piece.columns.first() else { return Ok(()) };
+    ) -> Result<(Truth, Truth), Error> {
+        let (mut whole, mut times) = (Truth::default(), Truth::default());
+        let Some((_, meta)) = piece.columns.first() else { return Ok((whole, times)) };
         let mut pages = Decoded::open(self, piece, meta, series)?;
         let Chunk { offset, dtype, encoding, .. } = pages.values.chunk;
         if dtype != series.dtype {
             found.push(format!("chunk at byte {offset} has type {dtype}"));
-            return Ok(());
+            return Ok((whole, times));
         }
         let rounded = matches!(encoding, Encoding::Rle | Encoding::Ts2Diff | Encoding::Sprintz)
             && matches!(dtype, DataType::Float | DataType::Double);
-        let mut whole = Truth::default();
-        while let Some(page) = pages.next(self)? {
+        let mut differ = |what: &str, at: u64, differences: Vec<String>| {
+            found.extend(differences.into_iter().map(|text| format!("{what} at byte {at}: {text}")));
+        };
+        while let Some((page, time)) = pages.next(self)? {
             let at = page.offset;
             if !pages.is_in_order() {
-                found.push(format!("page at byte {at}: its times are not in order"));
+                differ("page", at, vec!["its times are not in order".into()]);
             }
             let texts = pages.rows.columns.first().and_then(|column| Texts::of(column, dtype));
-            let mut of_page = Truth::default();
+            let (mut of_page, mut of_times) = (Truth::default(), Truth::default());
             of_page.merge(&pages.rows, texts.clone());
             whole.merge(&pages.rows, texts);
-            *total += of_page.count;
-            let differences = page.statistics.iter().flat_map(|stored| of_page.differences(stored, rounded));
-            found.extend(differences.map(|text| format!("page at byte {at}: {text}")));
+            of_times.add_times(&pages.rows.times);
+            times.add_times(&pages.rows.times);
+            if let Some(stored) = &page.statistics {
+                differ("page", at, of_page.differences(stored, rounded));
+            }
+            if let Some((time, stored)) =
+                time.as_ref().filter(|_| with_times).and_then(|time| Some((time, time.statistics.as_ref()?)))
+            {
+                differ("page of times", time.offset, of_times.span_differences(stored));
+            }
         }
         if let Some(statistics) = &meta.statistics {
-            let differences = whole.differences(statistics, rounded);
-            found.extend(differences.into_iter().map(|text| format!("chunk at byte {offset}: {text}")));
+            differ("chunk", offset, whole.differences(statistics, rounded));
         }
-        Ok(())
+        if let Some(time) = piece.time.as_ref().filter(|_| with_times)
+            && let Some(statistics) = &time.statistics
+        {
+            differ("chunk of times", time.offset, times.span_differences(statistics));
+        }
+        Ok((whole, times))
     }
 }
 

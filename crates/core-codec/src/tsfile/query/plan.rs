@@ -82,7 +82,15 @@ impl Plan {
             None => {
                 let (all, damage) = file.readable_series(source, device)?;
                 left_out = damage;
-                let (time, series) = split_time(all);
+                let (time, mut series) = split_time(all);
+                series.dedup_by(|second, first| {
+                    let twice = second.name == first.name;
+                    if twice {
+                        let kind = ErrorKind::Invalid("the device has more than one of this name");
+                        left_out.push(Error::new("series", kind).item(second.name.clone()));
+                    }
+                    twice
+                });
                 if time.is_none() && !left_out.is_empty() {
                     // It may be what cannot be read, and then nothing can.
                     file.series(source, device, "")?;
