@@ -2,7 +2,8 @@
 
 use std::io::{self, BufWriter, IntoInnerError, Write};
 
-use core_codec::tsfile::{DeviceEntry, Value};
+use core_codec::tsfile::query::Plan;
+use core_codec::tsfile::{Value, Values};
 use sha2::{Digest, Sha256};
 use std_io::tsfile::{Batch, TimeRange, TsFile};
 
@@ -26,6 +27,7 @@ pub(super) fn emit(
             }
         };
         let (all, broken) = describe(file, &device, Look::First);
+        let time = file.input().run(|source| file.reader().series(source, &device, ""));
         for Described { series, chunk, .. } in all {
             let mut line = row([
                 ("format", "tsfile".into()),
@@ -37,7 +39,14 @@ pub(super) fn emit(
                 line.insert("encoding".into(), chunk.encoding.name().into());
                 line.insert("compression".into(), chunk.compression.name().into());
             }
-            match hashes(file, &device, &series.name) {
+            let plan = match &time {
+                // Nothing is looked up again: a node of the index may hold very many.
+                Ok(time) if Values::new(series.dtype).is_some() => {
+                    Ok(Plan::of_series(time.clone(), vec![series], TimeRange::ALL))
+                }
+                _ => file.plan(&device, Some(&[&*series.name]), TimeRange::ALL),
+            };
+            match plan.and_then(|plan| hashes(file, plan)) {
                 Ok((count, times, values)) => {
                     line.insert("count".into(), count.into());
                     line.insert("times_sha256".into(), times.into());
@@ -77,13 +86,9 @@ impl Write for Hash {
 }
 
 /// Number of values, and hashes of their times and of the values.
-fn hashes(
-    file: &TsFile,
-    device: &DeviceEntry,
-    measurement: &str,
-) -> Result<(u64, String, String), std_io::Error> {
+fn hashes(file: &TsFile, plan: Plan) -> Result<(u64, String, String), std_io::Error> {
     let (mut count, mut times, mut hash) = (0, Sha256::new(), BufWriter::new(Hash(Sha256::new())));
-    let mut rows = file.rows(device, Some(&[measurement]), TimeRange::ALL)?;
+    let mut rows = file.read(plan);
     let mut batch = Batch::default();
     while rows.next(&mut batch)? {
         let Some(column) = batch.columns.first() else { continue };

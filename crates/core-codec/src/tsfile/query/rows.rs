@@ -262,11 +262,16 @@ impl Rows {
                 }
                 return Ok(false);
             };
-            let next_start = self.next_start();
-            if next_start.is_some_and(|start| start <= low) {
+            // All that may come before it at once: each time anew would go through all that are open.
+            let mut opened = false;
+            while self.next_start().is_some_and(|start| start <= low) {
                 self.open_next(file, source)?;
+                opened = true;
+            }
+            if opened {
                 continue;
             }
+            let next_start = self.next_start();
             let ends = self.active.iter().filter_map(block_end);
             let horizon = ends.chain(next_start.map(|start| start - 1)).min().unwrap_or(low);
             self.emit(horizon, batch)?;
