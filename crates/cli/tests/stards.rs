@@ -317,6 +317,55 @@ fn every_item_has_a_name_of_its_own() {
     assert!(text(LAYERS, &["ls"]).lines().all(|line| !line.contains('@')));
 }
 
+/// The array `x` of the layer L is stored as `__layer_L__:x`, which a metadata key of the base layer may be called.
+#[test]
+fn metadata_may_be_called_as_an_array_is_stored() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let stored_as = "__layer_L__:x";
+    let cat = |name: &str| run(&path, &["cat", name, "--format", "raw"]).stdout;
+    let mut draft = Draft::new();
+    draft.add_layer("L").unwrap();
+    draft.put("L", "x", 1u8, Compression::None).unwrap();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    assert_eq!(cat(stored_as), [1]);
+    draft.set_metadata(BASE_LAYER, stored_as, 2u8).unwrap();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let rows = String::from_utf8(run(&path, &["ls", "--json"]).stdout).unwrap();
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let values: Vec<_> = rows.map(|row| cat(row["name"].as_str().unwrap())).collect();
+    assert_eq!(values, [[1], [2]]);
+}
+
+#[test]
+fn replaced_text_is_told() {
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    let mut draft = Draft::new();
+    let strings = b"\x02\0\0\0\xc3\xa9\x02\0\0\0ok".to_vec();
+    let strings = Tensor::new(DataType::String, &[2], strings).unwrap();
+    draft.put(BASE_LAYER, "a", strings, Compression::None).unwrap();
+    draft.set_metadata(BASE_LAYER, "m", "é").unwrap();
+    draft.set_metadata_compression(Compression::None).unwrap();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    let told = |item: &str, format: &str| {
+        let output = run(&path, &["cat", item, "--format", format]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let good = (Some(0), String::new());
+    assert_eq!([told("a", "csv"), told("m", "json")], [good.clone(), good.clone()]);
+    let file: Vec<u8> =
+        fs::read(&path).unwrap().into_iter().map(|b| if b == 0xc3 { 0xff } else { b }).collect();
+    fs::write(&path, file).unwrap();
+    for item in ["a", "m"] {
+        for format in ["csv", "ndjson", "json", "npy"] {
+            let (code, errors) = told(item, format);
+            assert_eq!((code, errors.lines().count()), (Some(3), 1), "{item} {format}: {errors}");
+            assert!(errors.contains(&format!(" {item}: text that is not UTF-8")), "{errors}");
+            assert!(errors.contains("--format raw"), "{errors}");
+        }
+        assert_eq!(told(item, "raw"), good);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_once() {

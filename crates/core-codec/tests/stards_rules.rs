@@ -2,7 +2,7 @@
 //! found out. Then each oddity that `verify` warns of.
 
 use core_codec::source::complete;
-use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, Tensor, hash};
+use core_codec::stards::{BASE_LAYER, Compression, Dataset, Draft, Finding, Storage, Tensor, hash};
 use core_codec::{Error, ErrorKind, Limits, Severity};
 
 /// Two arrays, one of them in a layer, and one metadata key.
@@ -368,4 +368,50 @@ fn gzip_members_are_read_and_warned_of() {
     assert_eq!(read, [5; 100]);
     let found = findings(&file);
     assert!(found.len() == 1 && found[0].error.to_string().contains("gzip framing"), "{found:?}");
+}
+
+/// Of blocks that are decoded whole and in pieces, of numbers and strings, and of metadata.
+#[cfg(feature = "deflate")]
+#[test]
+fn bytes_after_a_compressed_stream_are_warned_of() {
+    let large = vec![5u8; 5 << 20];
+    let arrays: [fn(&mut Draft<'_>, &[u8]); 3] = [
+        |draft, _| draft.put(BASE_LAYER, "x", &[5u8; 100][..], Compression::Gzip).unwrap(),
+        |draft, large| {
+            let storage = Storage { block_size: Some(8 << 20), ..Compression::Gzip.into() };
+            draft.put(BASE_LAYER, "x", large, storage).unwrap();
+        },
+        |draft, _| draft.put(BASE_LAYER, "x", "text", Compression::Gzip).unwrap(),
+    ];
+    for put in arrays {
+        let mut draft = Draft::new();
+        put(&mut draft, &large);
+        let mut file = draft.to_bytes(&[][..]).unwrap();
+        assert_eq!(findings(&file), []);
+        file.extend(b"junk");
+        let dataset = open(&file).unwrap();
+        let array = dataset.array(BASE_LAYER, "x").unwrap();
+        let longer = (array.stored_len() + 4).to_le_bytes();
+        let total = array.entry_offset() as usize + 10;
+        // Behind the number of dimensions: the sizes, codec, block size, blocks, offset.
+        let stored = array.entry_offset() as usize + NDIM + 8 + 8 * array.shape().len() + 1 + 8 + 8 + 8;
+        for at in [total, stored] {
+            file[at..at + 8].copy_from_slice(&longer);
+        }
+        let found = findings(&file);
+        assert!(found.len() == 1 && found[0].severity == Severity::Warning, "{found:?}");
+        assert!(found[0].error.to_string().contains("after the compressed stream: 4 bytes"), "{found:?}");
+        assert_eq!(found[0].error.offset(), Some(file.len() as u64 - 4));
+    }
+    let mut draft = Draft::new();
+    draft.set_metadata_compression(Compression::Gzip).unwrap();
+    draft.set_metadata(BASE_LAYER, "m", 7u8).unwrap();
+    let mut file = draft.to_bytes(&[][..]).unwrap();
+    assert_eq!(findings(&file), []);
+    file.extend(b"junk");
+    // The stored size of the block: behind the key, the name of the layer and the position.
+    file[KEYS + (2 + 1 + 8) + (2 + 8) + 8] += 4;
+    let found = findings(&file);
+    assert!(found.len() == 1 && found[0].severity == Severity::Warning, "{found:?}");
+    assert!(found[0].error.to_string().contains("after the compressed stream: 4 bytes"), "{found:?}");
 }

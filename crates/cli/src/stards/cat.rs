@@ -10,7 +10,7 @@ use std_io::StardsArray;
 use super::names::{self, Kind, Place};
 use super::{Document, items, npy, values};
 use crate::args::{CatFormat, Span};
-use crate::document::{CatRequest, WrongUsage, expect_usage};
+use crate::document::{CatRequest, Outcome, WrongUsage, expect_usage};
 use crate::output;
 
 /// Bytes of elements that are held at a time.
@@ -22,7 +22,11 @@ enum Item<'a> {
     Metadata(Tensor),
 }
 
-pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(
+    document: &Document,
+    request: &CatRequest,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
     let item = find(document, request.item)?;
     let (dtype, shape) = match &item {
         Item::Array(array) => (array.info().content()?.dtype(), array.info().shape().to_vec()),
@@ -30,7 +34,8 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
     };
     let slices = slices(request, &shape)?;
     let selection = Selection::new(&shape, &slices)?;
-    let mut printer = Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0 };
+    let mut printer =
+        Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0, replaced: false };
     match item {
         Item::Metadata(value) => {
             expect_usage(slices.is_empty(), "a metadata value cannot be sliced")?;
@@ -58,7 +63,15 @@ pub(super) fn print(document: &Document, request: &CatRequest, out: &mut dyn Wri
             }
         }
     }
-    printer.end(selection.shape())
+    printer.end(selection.shape())?;
+    if !printer.replaced {
+        return Ok(Outcome::Done);
+    }
+    let item = request.item.unwrap_or("the array");
+    output::complain(&format!(
+        "{item}: text that is not UTF-8 is printed with replacement characters, --format raw gives its bytes"
+    ));
+    Ok(Outcome::LeftOut)
 }
 
 /// Finds what a name means: the full name of an item, else a plain one, for which arrays come before metadata and the base
@@ -84,9 +97,10 @@ fn find<'a>(document: &'a Document, item: Option<&str>) -> anyhow::Result<Item<'
         let all: Vec<String> = listed.iter().map(Place::to_string).collect();
         output::complain(&format!("{item} names several items, {first} is printed of {}", all.join(", ")));
     }
-    // A metadata block may hold keys that the registry does not list.
+    // A metadata block may hold keys that the registry does not list. What has the name by chance of how it is stored
+    // comes last.
     let unlisted = places(Kind::Metadata);
-    for place in listed.into_iter().chain(unlisted) {
+    for place in listed.into_iter().chain(unlisted).chain(places(Kind::Array)) {
         if let Some(found) = at(document, &place)? {
             return Ok(found);
         }
@@ -100,7 +114,10 @@ fn is_listed(document: &Document, place: &Place<'_>) -> bool {
     let Ok(layer) = dataset.layer(place.layer) else { return false };
     let base = document.inherit.then(|| dataset.base());
     match place.kind {
-        Kind::Array => document.array(place.layer, place.key).is_ok(),
+        // One stored as `__layer_L__:x` is found by that name too, but is the `x` of the layer L.
+        Kind::Array => {
+            document.array(place.layer, place.key).is_ok_and(|array| array.info().key() == place.key)
+        }
         Kind::Metadata => base
             .into_iter()
             .chain([layer])
@@ -185,6 +202,8 @@ struct Printer<'o> {
     axes: Vec<Axis>,
     /// Elements so far.
     printed: u64,
+    /// Whether some text is not UTF-8 and so is not printed as it is.
+    replaced: bool,
 }
 
 impl Printer<'_> {
@@ -207,6 +226,7 @@ impl Printer<'_> {
     }
 
     fn part(&mut self, part: &Tensor) -> anyhow::Result<()> {
+        self.replaced |= self.format != CatFormat::Raw && !values::is_utf8(part);
         match self.format {
             CatFormat::Raw => self.out.write_all(part.bytes())?,
             CatFormat::Npy if part.dtype() == DataType::String => {}

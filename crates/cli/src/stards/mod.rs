@@ -83,8 +83,7 @@ impl document::Document for Document {
     fn cat(&self, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         request.refuse_rows()?;
         request.refuse_meaning()?;
-        cat::print(self, request, out)?;
-        Ok(Outcome::Done)
+        cat::print(self, request, out)
     }
 
     fn digest(&self, emit: &mut dyn FnMut(Row) -> anyhow::Result<()>) -> anyhow::Result<Outcome> {

@@ -51,6 +51,11 @@ pub(super) fn write_json_text(out: &mut dyn Write, text: &str) -> io::Result<()>
     serde_json::to_writer(out, text).map_err(io::Error::from)
 }
 
+/// Whether all strings are UTF-8, if there are any.
+pub(super) fn is_utf8(tensor: &Tensor) -> bool {
+    tensor.dtype() != DataType::String || tensor.iter_strings().all(|text| str::from_utf8(text).is_ok())
+}
+
 /// Each element in row-major order. Strings that are not UTF-8 get replacement characters.
 pub(super) fn elements(tensor: &Tensor) -> Box<dyn Iterator<Item = Element<'_>> + '_> {
     let bytes = tensor.bytes();

@@ -52,6 +52,17 @@ const TOO_LONG: &str = "decodes to more bytes than it should";
 /// # Errors
 /// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Mismatch`] when it decodes to fewer bytes than `out`
 /// has.
+#[cfg(not(feature = "deflate-c"))]
+pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
+    decode_and_rest(stored, out).map(|_| ())
+}
+
+/// Decodes the one stream in `stored`, with its checksum, into all of `out`. Bytes after the stream are ignored.
+///
+/// # Errors
+/// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Mismatch`] when it decodes to fewer bytes than `out`
+/// has.
+#[cfg(feature = "deflate-c")]
 pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
     let expected = out.len() as u64;
     let found = decode_some(stored, out)?;
@@ -59,6 +70,21 @@ pub fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), ErrorKind> {
         return Ok(());
     }
     Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found: found as u64 })
+}
+
+/// As [`decode`], and tells how many bytes of `stored` follow the stream. Always the pure Rust codec.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_and_rest(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
+    let Pass { status, read, written } = inflate(stored, out)?;
+    let (expected, found) = (out.len() as u64, written as u64);
+    match status {
+        TINFLStatus::Done if found == expected => Ok(stored.len().saturating_sub(read)),
+        TINFLStatus::Done => Err(ErrorKind::Mismatch { what: "decoded bytes", expected, found }),
+        TINFLStatus::HasMoreOutput => Err(codec_error(TOO_LONG)),
+        _ => Err(failure(status)),
+    }
 }
 
 #[cfg(feature = "deflate-c")]
@@ -75,29 +101,28 @@ fn decode_some(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
     })
 }
 
-#[cfg(not(feature = "deflate-c"))]
-fn decode_some(stored: &[u8], out: &mut [u8]) -> Result<usize, ErrorKind> {
-    inflate(stored, out).and_then(|(status, written)| match status {
-        TINFLStatus::Done => Ok(written),
-        TINFLStatus::HasMoreOutput => Err(codec_error(TOO_LONG)),
-        _ => Err(failure(status)),
-    })
-}
-
 /// Decodes the one stream in `stored`, whatever it decodes to up to `limit` bytes.
 ///
 /// # Errors
 /// [`ErrorKind::Codec`] for a malformed stream, [`ErrorKind::Limit`] when it decodes to more than `limit` bytes.
 pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
+    decode_bounded_and_rest(stored, limit).map(|(out, _)| out)
+}
+
+/// As [`decode_bounded`], and tells how many bytes of `stored` follow the stream.
+///
+/// # Errors
+/// As [`decode_bounded`].
+pub fn decode_bounded_and_rest(stored: &[u8], limit: u64) -> Result<(Vec<u8>, usize), ErrorKind> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut out = alloc::vec![0; limit.min(stored.len().saturating_mul(4).max(256))];
     // Each round decodes from the start: the sizes double, so the work is at most twice that of one pass.
     loop {
-        let (status, written) = inflate(stored, &mut out)?;
+        let Pass { status, read, written } = inflate(stored, &mut out)?;
         match status {
             TINFLStatus::Done => {
                 out.truncate(written);
-                return Ok(out);
+                return Ok((out, stored.len().saturating_sub(read)));
             }
             TINFLStatus::HasMoreOutput if out.len() == limit => {
                 let found = (limit as u64).saturating_add(1);
@@ -109,18 +134,28 @@ pub fn decode_bounded(stored: &[u8], limit: u64) -> Result<Vec<u8>, ErrorKind> {
     }
 }
 
-/// One pass of the pure Rust decoder: how it ended, and how many bytes it wrote.
-fn inflate(stored: &[u8], out: &mut [u8]) -> Result<(TINFLStatus, usize), ErrorKind> {
+/// How a pass of the pure Rust decoder ended, and how many bytes it read, with what frames them, and wrote.
+struct Pass {
+    status: TINFLStatus,
+    read: usize,
+    written: usize,
+}
+
+/// One pass of the pure Rust decoder.
+fn inflate(stored: &[u8], out: &mut [u8]) -> Result<Pass, ErrorKind> {
     let framing = Framing::of(stored);
     let body = match framing {
         Framing::Zlib => stored,
         Framing::Gzip => gzip_body(stored)?,
     };
-    let (status, read, written) = decompress(&mut DecompressorOxide::new(), body, out, 0, flags(framing));
+    let (status, body_read, written) =
+        decompress(&mut DecompressorOxide::new(), body, out, 0, flags(framing));
+    let mut read = stored.len() - body.len() + body_read;
     if framing == Framing::Gzip && status == TINFLStatus::Done {
-        check_gzip_trailer(&body[read..], crc32fast::hash(&out[..written]), written as u32)?;
+        check_gzip_trailer(&body[body_read..], crc32fast::hash(&out[..written]), written as u32)?;
+        read += GZIP_TRAILER;
     }
-    Ok((status, written))
+    Ok(Pass { status, read, written })
 }
 
 /// What the pure Rust decoder is told.
@@ -201,11 +236,18 @@ impl PieceDecoder {
             (TINFLStatus::HasMoreOutput, _) => return Ok((written, false)),
             (TINFLStatus::Done, Framing::Gzip) => {
                 check_gzip_trailer(&rest[read..], self.crc.clone().finalize(), self.len)?;
+                self.read += GZIP_TRAILER;
             }
             (TINFLStatus::Done, Framing::Zlib) => {}
             _ => return Err(failure(status)),
         }
         Ok((written, true))
+    }
+
+    /// Stored bytes that are read; once the stream has ended, all that it takes.
+    #[must_use]
+    pub fn read(&self) -> usize {
+        self.read
     }
 }
 
@@ -242,6 +284,9 @@ fn gzip_body(stored: &[u8]) -> Result<&[u8], ErrorKind> {
     let header_crc = if flags & CRC != 0 { 2 } else { 0 };
     rest.get(header_crc..).ok_or_else(ends)
 }
+
+/// Bytes of the CRC-32 and the length.
+const GZIP_TRAILER: usize = 8;
 
 /// The CRC-32 and the length modulo 2^32 that follow the stream.
 fn check_gzip_trailer(trailer: &[u8], crc: u32, len: u32) -> Result<(), ErrorKind> {
@@ -348,6 +393,25 @@ mod tests {
                 assert!(decode(&damaged, &mut out).is_err() || out == data, "byte {at}");
                 assert!(decode(&stored[..at], &mut out).is_err(), "cut at {at}");
                 assert!(decode_bounded(&stored[..at], 1 << 20).is_err(), "cut at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_stream_are_counted_and_ignored() {
+        let data = sample();
+        for framing in [Framing::Zlib, Framing::Gzip] {
+            for rest in [0, 1, 9] {
+                let mut stored = encode(&data, 6, framing);
+                stored.resize(stored.len() + rest, 0xaa);
+                let mut out = vec![0; data.len()];
+                decode(&stored, &mut out).unwrap();
+                assert_eq!(decode_and_rest(&stored, &mut out), Ok(rest));
+                assert_eq!(out, data);
+                assert_eq!(decode_bounded_and_rest(&stored, 1 << 20), Ok((data.clone(), rest)));
+                let mut decoder = PieceDecoder::new(&stored).unwrap();
+                assert_eq!(decoder.next(&stored, &mut out, 0), Ok((data.len(), true)));
+                assert_eq!(stored.len() - decoder.read(), rest);
             }
         }
     }

@@ -60,6 +60,19 @@ pub(super) fn decode(compression: Compression, stored: &[u8], out: &mut [u8]) ->
     }
 }
 
+/// As [`decode`], and tells how many stored bytes follow a stream that knows its end.
+pub(super) fn decode_and_rest(
+    compression: Compression,
+    stored: &[u8],
+    out: &mut [u8],
+) -> Result<usize, ErrorKind> {
+    match compression {
+        #[cfg(feature = "deflate")]
+        Compression::Gzip | Compression::GzipShuffle => codec::deflate::decode_and_rest(stored, out),
+        _ => decode(compression, stored, out).map(|()| 0),
+    }
+}
+
 /// As many of the bytes before a piece as a piece can refer to, whatever the codec.
 pub(super) const HISTORY: usize = 64 << 10;
 
@@ -110,6 +123,17 @@ impl Pieces {
             Self::Gzip(ref mut decoder) => decoder.next(stored, buffer, start),
             #[cfg(feature = "lz4")]
             Self::Lz4(ref mut decoder) => decoder.next(stored, buffer, start),
+        }
+    }
+
+    /// Once the block has ended: how many stored bytes follow a stream that knows its end.
+    pub(super) fn rest(&self, stored: &[u8]) -> usize {
+        let _ = stored;
+        match *self {
+            #[cfg(feature = "deflate")]
+            Self::Gzip(ref decoder) => stored.len().saturating_sub(decoder.read()),
+            #[cfg(feature = "lz4")]
+            Self::Lz4(_) => 0,
         }
     }
 }

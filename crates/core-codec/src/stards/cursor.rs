@@ -82,18 +82,24 @@ impl<M: Memory> Cursor<M> {
         Ok(self.held().map_err(|kind| content.error(kind))?)
     }
 
-    /// Decodes all of a block, whatever is held afterwards.
-    pub(super) fn check(&mut self, content: &Content, index: usize, stored: &[u8]) -> Result<(), Error> {
-        let Some(block) = content.blocks().get(index) else { return Ok(()) };
-        if block.payload.is_empty() {
-            return content.decode_block(index, stored, &mut []);
+    /// Decodes all of a block: how many stored bytes follow what is decoded. Nothing is held afterwards.
+    pub(super) fn check(&mut self, content: &Content, index: usize, stored: &[u8]) -> Result<usize, Error> {
+        let Some(block) = content.blocks().get(index) else { return Ok(0) };
+        if !in_pieces(content, block) {
+            self.span = 0..0;
+            let len = (block.payload.end - block.payload.start) as usize;
+            let memory = self.memory.first(len);
+            return memory
+                .and_then(|memory| codec::decode_and_rest(content.compression(), stored, memory))
+                .map_err(|kind| content.block_error(index, kind));
         }
         let mut position = block.payload.start;
         while position < block.payload.end {
             self.load(content, index, block, position, stored)?;
             position = self.span.end;
         }
-        Ok(())
+        self.span = 0..0;
+        Ok(self.pieces.take().map_or(0, |(_, pieces)| pieces.rest(stored)))
     }
 
     fn load(

@@ -29,6 +29,8 @@ pub(super) struct Decoded {
     pub(super) layer_name: Box<[u8]>,
     pub(super) entries: Vec<(u16, Result<Tensor, Error>)>,
     pub(super) left_over: usize,
+    /// Stored bytes after the stream of a compressed block.
+    pub(super) rest: usize,
 }
 
 /// Decodes a stored metadata block.
@@ -39,10 +41,11 @@ pub(super) fn decode(layer: &Layer, stored: &[u8], limits: &Limits) -> Result<De
     let code = layer.compression_code();
     let compression = Compression::from_code(code).ok_or_else(|| unsupported(code))?;
     let decoded;
+    let mut rest = 0;
     let (block, raw) = match compression {
         Compression::None => (stored, true),
         Compression::Gzip => {
-            decoded = inflate(stored, limits).map_err(error)?;
+            (decoded, rest) = inflate(stored, limits).map_err(error)?;
             (&decoded[..], false)
         }
         Compression::Lz4 => {
@@ -52,7 +55,8 @@ pub(super) fn decode(layer: &Layer, stored: &[u8], limits: &Limits) -> Result<De
         _ => return Err(unsupported(code)),
     };
     // Offsets inside a compressed block are no offsets of the file: name its first byte instead.
-    parse(layer, block).map_err(|error| {
+    let parsed = parse(layer, block).map(|parsed| Decoded { rest, ..parsed });
+    parsed.map_err(|error| {
         if raw {
             return error;
         }
@@ -62,13 +66,13 @@ pub(super) fn decode(layer: &Layer, stored: &[u8], limits: &Limits) -> Result<De
 }
 
 #[cfg(feature = "deflate")]
-fn inflate(stored: &[u8], limits: &Limits) -> Result<Vec<u8>, ErrorKind> {
-    crate::codec::deflate::decode_bounded(stored, limits.metadata_bytes)
+fn inflate(stored: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize), ErrorKind> {
+    crate::codec::deflate::decode_bounded_and_rest(stored, limits.metadata_bytes)
 }
 
 #[cfg(not(feature = "deflate"))]
-fn inflate(_: &[u8], _: &Limits) -> Result<Vec<u8>, ErrorKind> {
-    super::codec::check_support(Compression::Gzip).map(|()| Vec::new())
+fn inflate(_: &[u8], _: &Limits) -> Result<(Vec<u8>, usize), ErrorKind> {
+    super::codec::check_support(Compression::Gzip).map(|()| (Vec::new(), 0))
 }
 
 /// A `u64` size, then a raw block of that size.
@@ -102,7 +106,7 @@ fn parse(layer: &Layer, block: &[u8]) -> Result<Decoded, Error> {
             let error = error.at(at(rest)).item(layer.label());
             // Its length is unknown, and so is where the next entry starts.
             entries.push((head.key, Err(error.detail(alloc::format!("code {}", head.dtype)))));
-            return Ok(Decoded { layer_name: name.into(), entries, left_over: 0 });
+            return Ok(Decoded { layer_name: name.into(), entries, left_over: 0, rest: 0 });
         };
         let (tail, bytes) =
             wire::parse("metadata value", at(tail), tail, |input| value(input, dtype, &head.shape))
@@ -110,7 +114,7 @@ fn parse(layer: &Layer, block: &[u8]) -> Result<Decoded, Error> {
         entries.push((head.key, Ok(Tensor::checked(dtype, &head.shape, owned(layer, bytes)?))));
         rest = tail;
     }
-    Ok(Decoded { layer_name: name.into(), entries, left_over: rest.len() })
+    Ok(Decoded { layer_name: name.into(), entries, left_over: rest.len(), rest: 0 })
 }
 
 /// A copy, or an error where the system has not as much memory.

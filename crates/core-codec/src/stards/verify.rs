@@ -17,6 +17,9 @@ use super::types::{Compression, DataType};
 use crate::error::{Error, ErrorKind, Severity};
 use crate::source::{Poll, Source, Stop};
 
+/// Readers ignore them.
+const AFTER_STREAM: ErrorKind = ErrorKind::Invalid("bytes left over after the compressed stream");
+
 /// Something that a verification found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -264,6 +267,10 @@ impl Report<'_> {
             let left = alloc::format!("{} bytes", decoded.left_over);
             self.warn(error(ErrorKind::Invalid("bytes left over after the last entry")).detail(left));
         }
+        if decoded.rest > 0 {
+            let rest = alloc::format!("{} bytes", decoded.rest);
+            self.warn(error(AFTER_STREAM).detail(rest));
+        }
         if layer.position() < dataset.header.header_size {
             self.findings.push(Finding::error(error(ErrorKind::Invalid("the block lies inside the header"))));
         }
@@ -361,20 +368,31 @@ impl Report<'_> {
             self.framing(content, source)?;
         }
         if content.dtype() == DataType::String {
-            return self.strings(content, source);
+            let findings = self.findings.len();
+            self.strings(content, source)?;
+            // A block that does not decode has been told.
+            if !gzip(content)
+                || self.findings[findings..].iter().any(|found| found.severity == Severity::Error)
+            {
+                return Ok(());
+            }
         }
         let mut cursor = Cursor::new(Vec::new());
         for (index, block) in blocks.zip(batch) {
             let stored = source.bytes(block.stored.clone());
             let decoded = stored.and_then(|stored| Ok(cursor.check(content, index, stored)?));
-            caught(&mut self.findings, decoded)?;
+            let rest = caught(&mut self.findings, decoded)?.unwrap_or_default();
+            if rest > 0 {
+                let at = block.stored.end.saturating_sub(rest as u64);
+                let error = content.error(AFTER_STREAM).at(at);
+                self.warn(error.detail(alloc::format!("{rest} bytes, block {index}")));
+            }
         }
         Ok(())
     }
 
     fn framing<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<()> {
-        let gzip = matches!(content.compression(), Compression::Gzip | Compression::GzipShuffle);
-        let Some(block) = content.blocks().first().filter(|_| gzip) else { return Ok(()) };
+        let Some(block) = content.blocks().first().filter(|_| gzip(content)) else { return Ok(()) };
         if source.bytes(block.stored.clone())?.starts_with(&[0x1f, 0x8b]) {
             let kind = ErrorKind::Invalid("gzip framing: the reference reads zlib framing only");
             self.warn(content.error(kind));
@@ -423,6 +441,10 @@ impl Report<'_> {
             self.warn(Error::new("data section", kind).detail(alloc::format!("{unused} bytes")));
         }
     }
+}
+
+fn gzip(content: &Content) -> bool {
+    matches!(content.compression(), Compression::Gzip | Compression::GzipShuffle)
 }
 
 fn is_utf8(value: &Tensor) -> bool {
