@@ -62,9 +62,10 @@ pub(crate) fn zeroed(len: usize) -> Result<alloc::vec::Vec<u8>, ErrorKind> {
     bytemuck::try_zeroed_vec(len).map_err(|()| ErrorKind::Memory { needed: len as u64 })
 }
 
-/// Makes room for `more` items, or tells that the system has not as much memory.
-#[cfg(feature = "tsfile")]
+/// Makes room for `more` items, or tells that the system has not as much memory. What grows bit by bit does so by
+/// doubling.
+#[cfg(any(feature = "stards", feature = "tsfile"))]
 pub(crate) fn room<T>(vec: &mut alloc::vec::Vec<T>, more: usize) -> Result<(), ErrorKind> {
     let needed = (more as u64).saturating_mul(size_of::<T>() as u64);
-    vec.try_reserve_exact(more).map_err(|_| ErrorKind::Memory { needed })
+    vec.try_reserve(more).map_err(|_| ErrorKind::Memory { needed })
 }

@@ -1,40 +1,17 @@
 //! Hostile files end in an error that names structure and offset, at once and within little memory.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use core_codec::source::complete;
 use core_codec::stards::{Dataset, Slice};
 use core_codec::{Error, Limits};
-
-/// Counts what is allocated.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use peak_alloc::PeakAlloc;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// One test at a time: the allocator counts for the process.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -66,8 +43,8 @@ fn read_all(file: &[u8]) -> Vec<Error> {
 /// As `read_all`, within a second and 64 MiB. A machine that is busy with something else gets more than one try.
 fn read_within_bounds(file: &[u8], name: &str) -> Vec<Error> {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
     let timed = || {
         let start = Instant::now();
         (read_all(file), start.elapsed())
@@ -79,7 +56,7 @@ fn read_within_bounds(file: &[u8], name: &str) -> Vec<Error> {
         }
     }
     assert!(took < Duration::from_secs(1), "{name} took {took:?}");
-    let peak = PEAK.load(Ordering::Relaxed) - before;
+    let peak = ALLOCATOR.peak_usage() - before;
     assert!(peak < 64 << 20, "{name} allocated {peak} bytes");
     errors
 }
@@ -240,8 +217,8 @@ fn a_long_key_is_held_once() {
     assert_eq!((0..count as usize).filter(|&index| dataset.is_visible(index)).count(), 2);
     assert_eq!(dataset.arrays()[1].name().to_string(), format!("{layer}:x"));
     assert_eq!(dataset.metadata_keys(dataset.base()).count(), 1);
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
     assert_eq!(complete(dataset.verify(&file[..])).unwrap().len() as u64, count + 3);
-    assert!(PEAK.load(Ordering::Relaxed) - before < 64 << 20);
+    assert!(ALLOCATOR.peak_usage() - before < 64 << 20);
 }

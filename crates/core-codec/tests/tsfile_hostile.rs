@@ -3,9 +3,7 @@
 
 #![allow(missing_docs)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -13,31 +11,10 @@ use core_codec::source::complete;
 use core_codec::tsfile::TsFile;
 use core_codec::tsfile::query::{Batch, Plan, Rows, Serial, TimeRange};
 use core_codec::{Error, Limits};
-
-/// Counts the bytes that are allocated, and the most that ever were.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: all calls go to the system allocator as they are.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use peak_alloc::PeakAlloc;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// Reads everything; the first error ends it.
 fn read_all(bytes: &[u8]) -> Result<usize, Error> {
@@ -82,10 +59,10 @@ fn hostile(folder: &Path) -> usize {
         // The cycle needs a large file, which only the wider corpus has.
         let Ok(bytes) = fs::read(&path) else { continue };
         seen += 1;
-        let (start, live) = (Instant::now(), LIVE.load(Ordering::Relaxed));
-        PEAK.store(live, Ordering::Relaxed);
+        let (start, live) = (Instant::now(), ALLOCATOR.current_usage());
+        ALLOCATOR.reset_peak_usage();
         let error = read_all(&bytes).expect_err(name);
-        let peak = PEAK.load(Ordering::Relaxed) - live;
+        let peak = ALLOCATOR.peak_usage() - live;
         assert!(start.elapsed() < Duration::from_secs(1), "{name}: {:?}", start.elapsed());
         assert!(peak < 64 << 20, "{name}: {peak} bytes");
         let text = error.to_string();

@@ -5,39 +5,16 @@
 #[path = "../../core-codec/tests/tsfile_support/mod.rs"]
 mod tsfile_support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::convert::Infallible;
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use core_codec::tsfile::{Compression, DataType, Encoding};
+use peak_alloc::PeakAlloc;
 use std_io::tsfile::{Batch, TimeRange, TsFile};
 use tsfile_support::{RawChunk, RawPage, raw_file, zero_chunk, zeros};
 
-/// Counts the bytes that are allocated, and the most that ever were.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: all calls go to the system allocator as they are.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const MIB: usize = 1 << 20;
 
@@ -46,10 +23,10 @@ fn measured<T>(bytes: Vec<u8>, use_it: impl FnOnce(&TsFile) -> T) -> (T, usize) 
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
     fs::write(&path, bytes).unwrap();
     let file = TsFile::open(&path).unwrap();
-    let live = LIVE.load(Ordering::Relaxed);
-    PEAK.store(live, Ordering::Relaxed);
+    let live = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
     let found = use_it(&file);
-    (found, (PEAK.load(Ordering::Relaxed) - live) / MIB)
+    (found, (ALLOCATOR.peak_usage() - live) / MIB)
 }
 
 /// Reads all columns of all devices, and says how many rows there are.

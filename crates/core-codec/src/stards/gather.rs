@@ -237,8 +237,7 @@ impl Content {
 
 /// Makes room for `len` more bytes, or says that the system has not as much.
 fn reserve(bytes: &mut Vec<u8>, len: u64) -> Result<(), ErrorKind> {
-    let reserved = usize::try_from(len).is_ok_and(|len| bytes.try_reserve(len).is_ok());
-    if reserved { Ok(()) } else { Err(ErrorKind::Memory { needed: len }) }
+    limits::room(bytes, limits::check("bytes of strings", len, u64::MAX)?)
 }
 
 /// Walks through strings from the first on.
