@@ -167,6 +167,58 @@ fn a_slice_backwards_is_the_array_backwards() {
     assert!(turned == rows);
 }
 
+/// Arrays and metadata take the same slices, and refuse the same.
+#[test]
+fn metadata_is_sliced_as_arrays_are() {
+    let mut draft = Draft::new();
+    let mut put = |key: &str, value: Tensor| {
+        draft.set_metadata(BASE_LAYER, &format!("{key}_metadata"), value.clone()).unwrap();
+        draft.put(BASE_LAYER, &format!("{key}_array"), value, Compression::None).unwrap();
+    };
+    put("numbers", Tensor::array(&[2, 3], &[0i16, 1, 2, 10, 11, 12]).unwrap());
+    put("texts", Tensor::strings(&[2, 3], ["", "a", "bc", "def", "ghij", "☂"]).unwrap());
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    for key in ["numbers", "texts"] {
+        for slice in ["::-1,::2", "1", "-1,-1", "0:9,1", "5:9", "2", "0,0,0", "x"] {
+            for format in ["csv", "json", "npy"] {
+                let cat = |kind: &str| {
+                    let item = format!("{key}_{kind}");
+                    let output = run(&path, &["cat", &item, "--slice", slice, "--format", format]);
+                    (output.status.code(), output.stdout)
+                };
+                let (code, printed) = cat("array");
+                assert_eq!(
+                    code,
+                    Some(match slice {
+                        "2" | "0,0,0" => 1,
+                        "x" => 2,
+                        _ => 0,
+                    }),
+                    "{slice}"
+                );
+                assert_eq!(cat("metadata"), (code, printed), "{key} {slice} {format}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_dimensions_than_numpy_reads_are_refused() {
+    let mut draft = Draft::new();
+    for dimensions in [64, 65] {
+        let shape = vec![1; dimensions];
+        draft.put_slice(BASE_LAYER, &dimensions.to_string(), &shape, &[7u8], Compression::None).unwrap();
+    }
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    StardsWriter::new(&draft).save(&path).unwrap();
+    assert_eq!(run(&path, &["cat", "64", "--format", "npy"]).status.code(), Some(0));
+    let output = run(&path, &["cat", "65", "--format", "npy"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("NumPy reads at most 64 dimensions, these are 65"), "{errors}");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+}
+
 #[test]
 fn info_and_ls_tell_layers_arrays_and_metadata() {
     let info = text(LAYERS, &["info"]);

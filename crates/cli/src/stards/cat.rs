@@ -10,7 +10,7 @@ use std_io::StardsArray;
 use super::names::{self, Kind, Place};
 use super::{Document, items, npy, values};
 use crate::args::{CatFormat, Span};
-use crate::document::{CatRequest, Outcome, WrongUsage, expect_usage};
+use crate::document::{CatRequest, Outcome, WrongUsage};
 use crate::output;
 
 /// Bytes of elements that are held at a time.
@@ -38,7 +38,7 @@ pub(super) fn print(
         Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0, replaced: false };
     match item {
         Item::Metadata(value) => {
-            expect_usage(slices.is_empty(), "a metadata value cannot be sliced")?;
+            let value = if slices.is_empty() { value } else { value.slice(&slices)? };
             printer.start(dtype, selection.shape(), Some(&value))?;
             printer.part(&value)?;
         }

@@ -9,9 +9,11 @@ use crate::output::{Row, row};
 
 /// All items in file order: the arrays, those that layers inherit, then the metadata of each layer.
 pub(super) fn all(document: &Document) -> impl Iterator<Item = Row> {
+    // Goes through all metadata, of which no more than one layer's is to be in memory.
+    let names = document.ambiguous();
     let metadata = document.file.dataset().layers().iter().flat_map(|layer| {
         entries(document, layer).map(|entry| {
-            let name = document.name(&metadata_place(layer, &entry));
+            let name = names.name(&metadata_place(layer, &entry));
             let mut line = row([("name", name.into()), ("kind", Kind::Metadata.name().into())]);
             match entry.value {
                 Ok(value) => line.extend(row([
@@ -31,7 +33,8 @@ pub(super) fn all(document: &Document) -> impl Iterator<Item = Row> {
 pub(super) fn arrays(document: &Document) -> impl Iterator<Item = Row> {
     document.arrays().map(|(layer, array)| {
         let place = Place { kind: Kind::Array, layer: layer.name(), key: array.info().key() };
-        let mut line = row([("name", document.name(&place).into()), ("kind", Kind::Array.name().into())]);
+        let name = document.ambiguous().name(&place);
+        let mut line = row([("name", name.into()), ("kind", Kind::Array.name().into())]);
         line.extend(described(array.info()));
         line
     })
@@ -93,4 +96,24 @@ pub(super) fn entries<'a>(document: &'a Document, layer: &'a Layer) -> Box<dyn I
 
 pub(super) fn shape(shape: &[u64]) -> Value {
     shape.iter().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core_codec::stards::{BASE_LAYER, Draft};
+    use std_io::{Input, StardsWriter};
+
+    /// What goes through all metadata is done before a value is in memory, which can be as large as the file.
+    #[test]
+    fn names_are_made_before_metadata_is_held() {
+        let mut draft = Draft::new();
+        draft.set_metadata(BASE_LAYER, "a", 7u8).unwrap();
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        StardsWriter::new(&draft).save(&path).unwrap();
+        let document = Document::open(Input::open(&path, std_io::Access::Map).unwrap(), false).unwrap();
+        let rows = all(&document);
+        assert!(document.ambiguous.get().is_some());
+        assert_eq!(rows.count(), 1);
+    }
 }

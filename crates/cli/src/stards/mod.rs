@@ -17,7 +17,7 @@ use std_io::{Input, StardsArray, StardsFile};
 
 use crate::document::{self, CatRequest, Outcome, expect_usage};
 use crate::output::Row;
-use names::{Ambiguous, Place};
+use names::Ambiguous;
 
 /// An open StarDS file.
 pub(crate) struct Document {
@@ -34,9 +34,9 @@ impl Document {
         Ok(Self { file, inherit, ambiguous: OnceCell::new() })
     }
 
-    /// The name by which `cat` finds an item.
-    fn name(&self, place: &Place<'_>) -> String {
-        self.ambiguous.get_or_init(|| Ambiguous::of(self)).name(place)
+    /// By which names `cat` finds the items.
+    fn ambiguous(&self) -> &Ambiguous {
+        self.ambiguous.get_or_init(|| Ambiguous::of(self))
     }
 
     /// The array `key` of a layer.

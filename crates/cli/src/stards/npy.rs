@@ -4,6 +4,11 @@ use std::io::Write;
 
 use core_codec::stards::{DataType, Tensor};
 
+use crate::document::expect_usage;
+
+/// Of NumPy 2; those before read half as many.
+const MOST_DIMENSIONS: usize = 64;
+
 /// Writes what comes before the data. `characters` is the length of the longest string.
 pub(super) fn header(
     out: &mut dyn Write,
@@ -11,6 +16,11 @@ pub(super) fn header(
     shape: &[u64],
     characters: usize,
 ) -> anyhow::Result<()> {
+    let dimensions = shape.len();
+    expect_usage(
+        dimensions <= MOST_DIMENSIONS,
+        format!("NumPy reads at most {MOST_DIMENSIONS} dimensions, these are {dimensions}"),
+    )?;
     let descr = match dtype {
         DataType::Int8 => "|i1".into(),
         DataType::Int16 => "<i2".into(),

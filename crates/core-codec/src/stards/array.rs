@@ -1,12 +1,14 @@
 //! One array: what the index says of it, checked, and its data.
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::codec;
 use super::dataset::spend;
-use super::name::Name;
+use super::gather::STRINGS_HEADER;
+use super::name::{Name, counted};
 use super::raw::{self, BlockInfo, IndexEntry};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
@@ -265,6 +267,22 @@ impl Content {
         Ok(Self { dtype, compression, shape, elements, blocks, block_size, name })
     }
 
+    /// A value as an array that is not compressed, whose data the bytes of the value are.
+    pub(super) fn of(value: &Tensor) -> Self {
+        // Before strings stands their total length, which nothing reads.
+        let start = if value.dtype() == DataType::String { STRINGS_HEADER } else { 0 };
+        let len = value.bytes().len() as u64;
+        Self {
+            dtype: value.dtype(),
+            compression: Compression::None,
+            shape: value.shape().into(),
+            elements: value.elements(),
+            blocks: vec![Block { stored: 0..len, payload: start..start + len }],
+            block_size: len,
+            name: Name::new(None, "value".into(), 0),
+        }
+    }
+
     /// As [`Array::name`].
     #[must_use]
     pub fn name(&self) -> &Name {
@@ -341,6 +359,16 @@ impl Content {
             return Err(self.block_error(index, ErrorKind::NotFound("block")));
         }
         codec::decode(self.compression, stored, out).map_err(|kind| self.block_error(index, kind))
+    }
+
+    /// The same, of a block that there is; and how many stored bytes follow what is decoded.
+    pub(super) fn decode_block_and_rest(
+        &self,
+        index: usize,
+        stored: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, Error> {
+        codec::decode_and_rest(self.compression, stored, out).map_err(|kind| self.block_error(index, kind))
     }
 
     pub(super) fn block_error(&self, index: usize, kind: ErrorKind) -> Error {
@@ -435,7 +463,7 @@ impl Content {
         })?;
         if !rest.is_empty() {
             let error = self.error(ErrorKind::Invalid("bytes left over after the last string"));
-            return Err(error.detail(alloc::format!("{} bytes", rest.len())));
+            return Err(error.detail(counted(rest.len() as u64, "byte")));
         }
         payload.drain(..4);
         Ok(payload)

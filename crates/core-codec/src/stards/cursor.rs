@@ -88,10 +88,8 @@ impl<M: Memory> Cursor<M> {
         if !in_pieces(content, block) {
             self.span = 0..0;
             let len = (block.payload.end - block.payload.start) as usize;
-            let memory = self.memory.first(len);
-            return memory
-                .and_then(|memory| codec::decode_and_rest(content.compression(), stored, memory))
-                .map_err(|kind| content.block_error(index, kind));
+            let memory = self.memory.first(len).map_err(|kind| content.block_error(index, kind))?;
+            return content.decode_block_and_rest(index, stored, memory);
         }
         let mut position = block.payload.start;
         while position < block.payload.end {

@@ -10,15 +10,16 @@ use core::ops::Range;
 
 use super::array::{Array, Block, Content, add_range, merge};
 use super::cursor::Cursor;
+use super::name::counted;
 use super::slice::{Selection, Slice};
 use super::tensor::{self, Tensor};
 use super::types::{Compression, DataType, Element};
 use crate::error::{Error, ErrorKind};
 use crate::limits;
-use crate::source::{Poll, Source, Stop};
+use crate::source::{Poll, Source, Stop, complete};
 
 /// Bytes before the first string: the length of all.
-const STRINGS_HEADER: u64 = 4;
+pub(super) const STRINGS_HEADER: u64 = 4;
 
 /// Ranges of an uncompressed array that are at most this far apart are fetched as one.
 const FETCH_GAP: u64 = 4096;
@@ -76,6 +77,26 @@ impl Array {
         content.read_selection_into(source, &selection, bytemuck::cast_slice_mut(&mut values))?;
         tensor::swap_le(&mut values);
         Ok((selection.shape().to_vec(), values))
+    }
+}
+
+impl Tensor {
+    /// The part of it that `slices` take. Dimensions without a slice are taken whole.
+    ///
+    /// ```
+    /// use core_codec::stards::{Slice, Tensor};
+    ///
+    /// let units = Tensor::strings(&[3], ["m", "s", "kg"])?;
+    /// assert_eq!(units.slice(&Slice::parse_all("::-2")?)?, Tensor::strings(&[2], ["kg", "m"])?);
+    /// # Ok::<(), core_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Slices that do not fit the shape.
+    pub fn slice(&self, slices: &[Slice]) -> Result<Self, Error> {
+        let selection = Selection::new(self.shape(), slices)?;
+        let bytes = complete(Content::of(self).read_selection(self.bytes(), &selection))?;
+        Ok(Self::checked(self.dtype(), selection.shape(), bytes))
     }
 }
 
@@ -328,7 +349,7 @@ impl<'a, S: Source + ?Sized> Strings<'a, S> {
             return Ok(());
         }
         let error = self.window.content.error(ErrorKind::Invalid("bytes left over after the last string"));
-        Err(error.detail(alloc::format!("{left} bytes")))
+        Err(error.detail(counted(left, "byte")))
     }
 
     fn error(&self, kind: ErrorKind) -> Error {

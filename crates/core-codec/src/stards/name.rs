@@ -70,6 +70,11 @@ pub(super) fn label(name: &str) -> String {
     [&name[..end], "…"].concat()
 }
 
+/// How many there are of something, as an error tells it.
+pub(super) fn counted(count: u64, name: &str) -> String {
+    alloc::format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +88,7 @@ mod tests {
         for label in [name(Some(&long)).label(), label(&long)] {
             assert!(label.len() < 1010 && label.ends_with("é…"));
         }
+        assert_eq!((counted(1, "byte"), counted(0, "byte")), ("1 byte".into(), "0 bytes".into()));
         assert_eq!((name(Some("L")).label(), label("x")), ("L:é".into(), "x".into()));
     }
 }

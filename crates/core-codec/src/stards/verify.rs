@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::dataset::{Dataset, Layer};
 use super::hash::hash;
 use super::metadata::METADATA_BLOCK;
-use super::name::label;
+use super::name::{counted, label};
 use super::storage::{MAX_BLOCKS, MAX_DIMENSIONS};
 use super::tensor::Tensor;
 use super::types::{Compression, DataType};
@@ -216,11 +216,9 @@ impl Report<'_> {
             other_hashes += u64::from(key.hash != hash(key.text.as_bytes()));
         }
         if other_hashes > 0 {
-            let reason = ErrorKind::Invalid("hashes that the standard library of GCC does not compute");
-            self.warn(
-                Error::new(STRUCTURE, reason)
-                    .detail(alloc::format!("{other_hashes} of {}", dataset.keys.len())),
-            );
+            let kind = ErrorKind::Invalid("hashes of keys that are not those of GCC's standard library");
+            let of_all = alloc::format!("{other_hashes} of {}", dataset.keys.len());
+            self.warn(Error::new(STRUCTURE, kind).detail(of_all));
         }
     }
 
@@ -243,15 +241,20 @@ impl Report<'_> {
 
     fn bitmaps(&mut self) {
         let dataset = self.dataset;
-        let mut unmarked = vec![0u64; dataset.layers.len()];
+        // Of each layer, the index entries that its bitmap does not mark, and all.
+        let mut entries = vec![(0u64, 0u64); dataset.layers.len()];
         for (entry, array) in dataset.arrays.iter().enumerate() {
             let word = dataset.layers[array.layer()].bitmap.get(entry / 64).copied().unwrap_or_default();
-            unmarked[array.layer()] += u64::from(word >> (entry % 64) & 1 == 0);
+            let (unmarked, all) = &mut entries[array.layer()];
+            *unmarked += u64::from(word >> (entry % 64) & 1 == 0);
+            *all += 1;
         }
-        for (layer, unmarked) in dataset.layers.iter().zip(unmarked).filter(|(_, unmarked)| *unmarked > 0) {
-            let kind = ErrorKind::Invalid("the bitmap does not mark all index entries of the layer");
+        for (layer, (unmarked, all)) in
+            dataset.layers.iter().zip(entries).filter(|(_, (count, _))| *count > 0)
+        {
+            let kind = ErrorKind::Invalid("index entries of the layer that its bitmap does not mark");
             let error = Error::new("layer presence bitmap", kind).at(layer.at).item(layer.label());
-            self.warn(error.detail(alloc::format!("{unmarked} entries")));
+            self.warn(error.detail(alloc::format!("{unmarked} of {all}")));
         }
     }
 
@@ -264,12 +267,11 @@ impl Report<'_> {
             self.warn(error(ErrorKind::Invalid("the block names another layer")));
         }
         if decoded.left_over > 0 {
-            let left = alloc::format!("{} bytes", decoded.left_over);
-            self.warn(error(ErrorKind::Invalid("bytes left over after the last entry")).detail(left));
+            let kind = ErrorKind::Invalid("bytes left over after the last entry");
+            self.warn(error(kind).detail(counted(decoded.left_over as u64, "byte")));
         }
         if decoded.rest > 0 {
-            let rest = alloc::format!("{} bytes", decoded.rest);
-            self.warn(error(AFTER_STREAM).detail(rest));
+            self.warn(error(AFTER_STREAM).detail(counted(decoded.rest as u64, "byte")));
         }
         if layer.position() < dataset.header.header_size {
             self.findings.push(Finding::error(error(ErrorKind::Invalid("the block lies inside the header"))));
@@ -368,27 +370,24 @@ impl Report<'_> {
             self.framing(content, source)?;
         }
         if content.dtype() == DataType::String {
-            let findings = self.findings.len();
-            self.strings(content, source)?;
-            // A block that does not decode has been told.
-            if !gzip(content)
-                || self.findings[findings..].iter().any(|found| found.severity == Severity::Error)
-            {
-                return Ok(());
-            }
+            return self.strings(content, source);
         }
         let mut cursor = Cursor::new(Vec::new());
         for (index, block) in blocks.zip(batch) {
             let stored = source.bytes(block.stored.clone());
             let decoded = stored.and_then(|stored| Ok(cursor.check(content, index, stored)?));
-            let rest = caught(&mut self.findings, decoded)?.unwrap_or_default();
-            if rest > 0 {
-                let at = block.stored.end.saturating_sub(rest as u64);
-                let error = content.error(AFTER_STREAM).at(at);
-                self.warn(error.detail(alloc::format!("{rest} bytes, block {index}")));
-            }
+            let rest = caught(&mut self.findings, decoded)?;
+            self.after_stream(content, index, block, rest.unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// Tells of stored bytes that follow the stream of a block.
+    fn after_stream(&mut self, content: &Content, index: usize, block: &Block, rest: usize) {
+        if rest > 0 {
+            let error = content.error(AFTER_STREAM).at(block.stored.end.saturating_sub(rest as u64));
+            self.warn(error.detail(alloc::format!("{}, block {index}", counted(rest as u64, "byte"))));
+        }
     }
 
     fn framing<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<()> {
@@ -400,8 +399,23 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// The decoded blocks of strings; none where one does not decode, which is told.
+    fn payload<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<Option<Vec<u8>>> {
+        // As large as the limits allow.
+        let payload = content.zeroed(content.payload_len() as usize).map_err(Stop::from);
+        let Some(mut payload) = caught(&mut self.findings, payload)? else { return Ok(None) };
+        for (index, block) in content.blocks().iter().enumerate() {
+            let out = &mut payload[block.payload.start as usize..block.payload.end as usize];
+            let stored = source.bytes(block.stored.clone());
+            let decoded = stored.and_then(|stored| Ok(content.decode_block_and_rest(index, stored, out)?));
+            let Some(rest) = caught(&mut self.findings, decoded)? else { return Ok(None) };
+            self.after_stream(content, index, block, rest);
+        }
+        Ok(Some(payload))
+    }
+
     fn strings<S: Source + ?Sized>(&mut self, content: &Content, source: &S) -> Poll<()> {
-        let Some(payload) = caught(&mut self.findings, content.read_payload(source))? else { return Ok(()) };
+        let Some(payload) = self.payload(content, source)? else { return Ok(()) };
         let stated = payload.first_chunk().map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)));
         let expected = (payload.len() as u64).saturating_sub(4);
         let checked = content.check_strings(payload).map_err(Stop::from);
@@ -438,7 +452,7 @@ impl Report<'_> {
         // Seven bytes before an array align it.
         if unused > 7 * self.dataset.arrays.len() as u64 {
             let kind = ErrorKind::Invalid("bytes that nothing uses");
-            self.warn(Error::new("data section", kind).detail(alloc::format!("{unused} bytes")));
+            self.warn(Error::new("data section", kind).detail(counted(unused, "byte")));
         }
     }
 }
