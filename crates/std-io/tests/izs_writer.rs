@@ -183,6 +183,23 @@ fn indexes_stand_together_before_the_schema() {
 }
 
 #[test]
+fn blocks_larger_than_all_that_may_wait_are_written() {
+    let zeros = vec![0; 40 << 20];
+    let write = |threads, piece| {
+        let mut schema = SchemaBuilder::new(Kind::Int { bits: 8 });
+        let stream = schema.stream_with(schema.root(), Element::U8, 1 << 24, Compression::Zstd).unwrap();
+        let options = WriteOptions::default().threads(threads);
+        let mut writer = IzsWriter::new(Vec::new(), schema.finish().unwrap(), &options).unwrap();
+        zeros.chunks(piece).for_each(|piece| writer.push_bytes(stream, piece).unwrap());
+        writer.finish().unwrap()
+    };
+    let expected = write(1, usize::MAX);
+    for (threads, piece) in [(2, usize::MAX), (2, 50_000), (3, 9 << 20)] {
+        assert!(write(threads, piece) == expected, "{threads} threads, {piece} bytes");
+    }
+}
+
+#[test]
 fn a_failed_write_is_reported_from_then_on() {
     struct Full(usize);
     impl std::io::Write for Full {

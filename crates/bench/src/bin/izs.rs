@@ -45,6 +45,11 @@ impl Data {
         }
     }
 
+    /// How many rounds stand for one: what takes little time needs more of them to be sure of.
+    fn rounds(self, rounds: usize) -> usize {
+        if self == Self::Logic { 3 * rounds } else { rounds }
+    }
+
     fn schema(self, block: u64, compression: Compression) -> (Schema, StreamId) {
         let (kind, element) = match self {
             Self::Logic => (Kind::Bits { bits: 8 }, Element::U8),
@@ -149,7 +154,7 @@ fn measure(data: Data, options: &Options) -> Result<()> {
     });
     table.add("iguazu to a file", len, || samples.write_to(&theirs));
     table.add("1 thread to a file", len, || write_file(data, &bytes, &ours, &one));
-    table.run(options.rounds);
+    table.run(data.rounds(options.rounds));
     table.print(&format!("write {}", data.name()));
     table.ratio_within("1 thread to iguazu", "1 thread", "iguazu", 1.5, BARE);
     table.ratio("1 thread to bare zstd", "1 thread", BARE, NEARLY);
@@ -272,7 +277,7 @@ fn reads(data: Data, bytes: &[u8], file: &[u8], options: &Options, path: &Path) 
     table.add("2 threads into one buffer", len, || two.install(|| read_into(&mapped, &mut third)));
     table.add("memcpy", len, || fourth.copy_from_slice(black_box(bytes)));
     table.add("none, 1 thread into one buffer", len, || one.install(|| read_into(&uncompressed, &mut fifth)));
-    table.run(options.rounds);
+    table.run(data.rounds(options.rounds));
     table.print(&format!("read {}", data.name()));
     let [memory, disk] = ["block by block from memory", "block by block from a file"];
     table.ratio_within("memory: 1 thread to iguazu", memory, "iguazu from memory", 1.5, BARE);

@@ -1,4 +1,7 @@
 //! Compresses blocks on several threads while more of them are made, and writes them in their order.
+//!
+//! The thread that makes blocks is one of them: it compresses, too, when enough are under way, so that no thread more
+//! than was asked for takes a processor from the others.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,11 +16,9 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Error;
 
-/// Bytes of blocks that are under way at once.
-const MOST_BYTES: usize = 16 << 20;
-
-/// Blocks that are under way at once, for each thread.
-const MOST_BLOCKS: usize = 16;
+/// Bytes of memory that blocks under way hold at once, unless there are no more blocks than other threads. So much that
+/// these find some while the caller's compresses one, too, and so little that it stays near the processor.
+const MOST_BYTES: usize = 8 << 20;
 
 /// Encoders that nobody uses now.
 #[derive(Debug, Default)]
@@ -33,6 +34,21 @@ impl Encoders {
     }
 }
 
+/// A block to compress.
+#[derive(Debug)]
+struct Task<'a> {
+    number: u64,
+    level: u8,
+    raw: Cow<'a, [u8]>,
+}
+
+/// Blocks that no thread works on yet.
+type Queue<'a> = Arc<Mutex<VecDeque<Task<'a>>>>;
+
+fn next<'a>(queue: &Queue<'a>) -> Option<Task<'a>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}
+
 /// What a thread has made of a block.
 #[derive(Debug)]
 struct Packed {
@@ -42,15 +58,25 @@ struct Packed {
     raw: Option<Vec<u8>>,
 }
 
+impl Task<'_> {
+    fn pack(self, encoders: &Encoders) -> Packed {
+        let Self { number, level, raw } = self;
+        let frame = encoders.with(|encoder| encoder.encode(level, &raw).map(<[u8]>::to_vec));
+        let raw = match raw {
+            Cow::Owned(raw) => Some(raw),
+            Cow::Borrowed(_) => None,
+        };
+        Packed { number, frame, raw }
+    }
+}
+
 /// A block whose turn to be written has not come.
 #[derive(Debug)]
 struct Waiting {
     ticket: Ticket,
-    /// How long it is before it is compressed.
-    len: usize,
+    /// Bytes of memory that it holds: elements, then the frame.
+    held: usize,
     state: State,
-    /// Its memory, once nobody works on it.
-    raw: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -60,7 +86,7 @@ enum State {
     /// It is stored as a frame.
     Packed(Vec<u8>),
     /// It is stored as it is.
-    Plain,
+    Plain(Vec<u8>),
 }
 
 impl Waiting {
@@ -68,74 +94,100 @@ impl Waiting {
     fn stored(&self) -> Option<&[u8]> {
         match &self.state {
             State::UnderWay => None,
-            State::Packed(frame) => Some(frame),
-            State::Plain => self.raw.as_deref(),
+            State::Packed(stored) | State::Plain(stored) => Some(stored),
         }
     }
+}
+
+/// Where blocks in the memory of the caller of a push are compressed: all of them before it returns.
+pub(crate) struct Lent<'a, 'scope> {
+    scope: &'a Scope<'scope>,
+    queue: Queue<'scope>,
 }
 
 /// The blocks that are under way.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
+    /// The threads beside the caller's.
     pool: Arc<ThreadPool>,
     encoders: Arc<Encoders>,
+    /// Those in memory of their own.
+    queue: Queue<'static>,
     sender: Sender<Packed>,
     packed: Receiver<Packed>,
     /// In the order of the file.
     waiting: VecDeque<Waiting>,
     /// Number of the first of them.
     first: u64,
-    /// How long all of them are.
-    bytes: usize,
+    /// Bytes of memory that all of them hold.
+    held: usize,
+}
+
+impl<'a, 'scope> Lent<'a, 'scope> {
+    pub(crate) fn new(scope: &'a Scope<'scope>) -> Self {
+        Self { scope, queue: Queue::default() }
+    }
 }
 
 impl Pipeline {
+    /// Compresses on so many threads, of which the caller's is one.
     pub(crate) fn new(threads: usize, encoders: Arc<Encoders>) -> Result<Self, Error> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(std::io::Error::other)?;
+        let others = threads.saturating_sub(1).max(1);
+        let pool = ThreadPoolBuilder::new().num_threads(others).build().map_err(std::io::Error::other)?;
         let (sender, packed) = mpsc::channel();
         Ok(Self {
             pool: Arc::new(pool),
             encoders,
+            queue: Queue::default(),
             sender,
             packed,
             waiting: VecDeque::new(),
             first: 0,
-            bytes: 0,
+            held: 0,
         })
     }
 
-    /// The threads that compress.
+    /// The threads that compress beside the caller's.
     pub(crate) fn pool(&self) -> Arc<ThreadPool> {
         self.pool.clone()
     }
 
-    /// Takes the next block. One in memory of the caller's is read within `scope`, or copied where there is none.
-    pub(crate) fn submit<'scope>(&mut self, job: Job<'scope>, scope: Option<&Scope<'scope>>) {
+    /// Takes the next block; without a scope, one in the caller's memory is copied.
+    pub(crate) fn submit<'scope>(&mut self, job: Job<'scope>, lent: Option<&Lent<'_, 'scope>>) {
         let Job { ticket, raw, encoding } = job;
-        let len = raw.len();
+        let held = raw.len();
         let number = self.first + self.waiting.len() as u64;
-        let mut waiting = Waiting { ticket, len, state: State::UnderWay, raw: None };
-        match (encoding, raw, scope) {
-            (Encoding::None, raw, _) => (waiting.state, waiting.raw) = (State::Plain, Some(raw.into_owned())),
-            (Encoding::Zstd { level }, Cow::Borrowed(raw), Some(scope)) => {
-                let (encoders, sender) = (self.encoders.clone(), self.sender.clone());
-                scope.spawn(move |_| {
-                    let frame = encoders.with(|encoder| encoder.encode(level, raw).map(<[u8]>::to_vec));
-                    // The receiver is gone only when the writer is.
-                    let _ = sender.send(Packed { number, frame, raw: None });
-                });
+        let mut waiting = Waiting { ticket, held, state: State::UnderWay };
+        match (encoding, lent) {
+            (Encoding::None, _) => waiting.state = State::Plain(raw.into_owned()),
+            (Encoding::Zstd { level }, Some(Lent { scope, queue })) => {
+                let work = self.enqueue(queue, Task { number, level, raw });
+                scope.spawn(move |_| work());
             }
-            (Encoding::Zstd { level }, raw, _) => {
-                let (encoders, sender) = (self.encoders.clone(), self.sender.clone());
-                let raw = raw.into_owned();
-                self.pool.spawn(move || {
-                    let frame = encoders.with(|encoder| encoder.encode(level, &raw).map(<[u8]>::to_vec));
-                    let _ = sender.send(Packed { number, frame, raw: Some(raw) });
-                });
+            (Encoding::Zstd { level }, None) => {
+                let raw = Cow::Owned(raw.into_owned());
+                let work = self.enqueue(&self.queue, Task { number, level, raw });
+                self.pool.spawn(work);
             }
         }
         self.waiting.push_back(waiting);
-        self.bytes += len;
+        self.held += held;
+    }
+
+    /// What a thread does for a task in the queue: the first that is left, if any is.
+    fn enqueue<'scope>(
+        &self,
+        queue: &Queue<'scope>,
+        task: Task<'scope>,
+    ) -> impl FnOnce() + Send + use<'scope> {
+        queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(task);
+        let (queue, encoders, sender) = (queue.clone(), self.encoders.clone(), self.sender.clone());
+        move || {
+            if let Some(task) = next(&queue) {
+                // The receiver is gone only when the writer is.
+                let _ = sender.send(task.pack(&encoders));
+            }
+        }
     }
 
     /// Whether nothing is under way, so that a block that needs no compressing can be written at once.
@@ -143,29 +195,41 @@ impl Pipeline {
         self.waiting.is_empty()
     }
 
-    /// Writes the blocks that are ready, and waits for others only when too much is under way.
-    pub(crate) fn write_some(&mut self, writer: &mut Writer, out: &mut impl Write) -> Result<(), Error> {
+    /// Writes the blocks that are ready; compresses itself, or waits, only when too much is under way.
+    pub(crate) fn write_some(
+        &mut self,
+        writer: &mut Writer,
+        out: &mut impl Write,
+        lent: Option<&Lent>,
+    ) -> Result<(), Error> {
         while let Ok(packed) = self.packed.try_recv() {
-            self.take(packed)?;
+            self.take(packed, writer)?;
         }
         loop {
             self.write_ready(writer, out)?;
-            let most = MOST_BLOCKS * self.pool.current_num_threads();
-            if self.bytes < MOST_BYTES && self.waiting.len() < most {
+            if self.held < MOST_BYTES || self.waiting.len() <= self.pool.current_num_threads() {
                 return Ok(());
             }
-            self.wait()?;
+            self.work_or_wait(writer, lent)?;
         }
     }
 
-    /// Waits for all blocks and writes them.
+    /// Compresses what is left of the caller's memory, together with the other threads.
+    pub(crate) fn use_up(&mut self, writer: &mut Writer, lent: &Lent) -> Result<(), Error> {
+        while let Some(task) = next(&lent.queue) {
+            self.take(task.pack(&self.encoders), writer)?;
+        }
+        Ok(())
+    }
+
+    /// Compresses and writes all blocks.
     pub(crate) fn write_all(&mut self, writer: &mut Writer, out: &mut impl Write) -> Result<(), Error> {
         loop {
             self.write_ready(writer, out)?;
             if self.waiting.is_empty() {
                 return Ok(());
             }
-            self.wait()?;
+            self.work_or_wait(writer, None)?;
         }
     }
 
@@ -175,25 +239,38 @@ impl Pipeline {
             let len = stored.len();
             let Some(written) = self.waiting.pop_front() else { break };
             self.first += 1;
-            self.bytes -= written.len;
+            self.held -= written.held;
             writer.stored(written.ticket, len)?;
-            if let Some(raw) = written.raw {
+            if let State::Plain(raw) = written.state {
                 writer.recycle(Cow::Owned(raw));
             }
         }
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), Error> {
-        let packed = self.packed.recv().map_err(std::io::Error::other)?;
-        self.take(packed)
+    /// Takes what another thread has made of a block, or compresses one itself, or waits for the other threads.
+    fn work_or_wait(&mut self, writer: &mut Writer, lent: Option<&Lent>) -> Result<(), Error> {
+        if let Ok(packed) = self.packed.try_recv() {
+            return self.take(packed, writer);
+        }
+        let packed = match next(&self.queue).or_else(|| lent.and_then(|lent| next(&lent.queue))) {
+            Some(task) => task.pack(&self.encoders),
+            None => self.packed.recv().map_err(std::io::Error::other)?,
+        };
+        self.take(packed, writer)
     }
 
-    fn take(&mut self, packed: Packed) -> Result<(), Error> {
+    fn take(&mut self, packed: Packed, writer: &mut Writer) -> Result<(), Error> {
         let Packed { number, frame, raw } = packed;
+        if let Some(raw) = raw {
+            writer.recycle(Cow::Owned(raw));
+        }
+        let frame = frame.map_err(block_error)?;
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         if let Some(waiting) = place.and_then(|place| self.waiting.get_mut(place)) {
-            (waiting.state, waiting.raw) = (State::Packed(frame.map_err(block_error)?), raw);
+            self.held = self.held - waiting.held + frame.len();
+            waiting.held = frame.len();
+            waiting.state = State::Packed(frame);
         }
         Ok(())
     }

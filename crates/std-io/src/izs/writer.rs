@@ -8,9 +8,8 @@ use core_codec::error::ErrorKind;
 use core_codec::izs::model::{Schema, StreamId, Strictness};
 use core_codec::izs::writer::{Encoding, Job, Settings, Ticket, Writer};
 use core_codec::izs::{Dialect, Sample};
-use rayon::Scope;
 
-use super::pipeline::{Encoders, Pipeline, block_error};
+use super::pipeline::{Encoders, Lent, Pipeline, block_error};
 use crate::error::Error;
 use crate::output::OutputFile;
 
@@ -76,8 +75,9 @@ impl WriteOptions {
 
 /// Writes an `.izs` file in one pass.
 ///
-/// Memory: one open block for each stream, and, with several threads, up to 16 MiB of blocks that are being compressed or
-/// wait for it; those in the memory of the caller of [`push`](Self::push) are compressed before it returns.
+/// Memory: one open block for each stream, and, with several threads, up to 8 MiB of blocks that are being compressed or
+/// wait for it, or one block for each thread if those are larger; blocks in the memory of the caller of
+/// [`push`](Self::push) are compressed before it returns.
 ///
 /// ```
 /// use core_codec::izs::Element;
@@ -194,9 +194,12 @@ impl<W: Write> IzsWriter<W> {
     pub fn push_bytes(&mut self, stream: StreamId, bytes: &[u8]) -> Result<(), Error> {
         self.writer.check(stream, bytes)?;
         self.guard(|this| match this.pipeline.as_ref().filter(|_| bytes.len() >= WORTH_A_SCOPE) {
-            Some(pipeline) => {
-                pipeline.pool().in_place_scope(|scope| this.push_pieces(stream, bytes, Some(scope)))
-            }
+            Some(pipeline) => pipeline.pool().in_place_scope(|scope| {
+                let lent = Lent::new(scope);
+                this.push_pieces(stream, bytes, Some(&lent))?;
+                let Self { writer, pipeline, .. } = this;
+                pipeline.as_mut().map_or(Ok(()), |pipeline| pipeline.use_up(writer, &lent))
+            }),
             None => this.push_pieces(stream, bytes, None),
         })
     }
@@ -247,13 +250,13 @@ impl<W: Write> IzsWriter<W> {
         &mut self,
         stream: StreamId,
         bytes: &'scope [u8],
-        scope: Option<&Scope<'scope>>,
+        lent: Option<&Lent<'_, 'scope>>,
     ) -> Result<(), Error> {
         let (mut rest, mut jobs) = (bytes, Vec::new());
         while !rest.is_empty() {
             let taken = self.writer.push(stream, rest, &mut jobs)?;
             rest = &rest[taken..];
-            self.store(&mut jobs, scope)?;
+            self.store(&mut jobs, lent)?;
         }
         Ok(())
     }
@@ -262,14 +265,14 @@ impl<W: Write> IzsWriter<W> {
     fn store<'scope>(
         &mut self,
         jobs: &mut Vec<Job<'scope>>,
-        scope: Option<&Scope<'scope>>,
+        lent: Option<&Lent<'_, 'scope>>,
     ) -> Result<(), Error> {
         let Self { writer, out, encoders, pipeline, .. } = self;
         for job in jobs.drain(..) {
             match pipeline {
                 Some(pipeline) if !pipeline.is_empty() || job.encoding != Encoding::None => {
-                    pipeline.submit(job, scope);
-                    pipeline.write_some(writer, out)?;
+                    pipeline.submit(job, lent);
+                    pipeline.write_some(writer, out, lent)?;
                 }
                 _ => store_here(writer, out, encoders, job)?,
             }
