@@ -324,6 +324,34 @@ fn a_damaged_series_hides_no_other() {
 }
 
 #[test]
+fn a_filter_that_lies_hides_no_item() {
+    let file = patched("tree_single_point", |bytes| bytes[0xd4] ^= 2);
+    let output = tripoint(&["verify"], &file);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "error: root.sg.d1.s1: is not in the bloom filter\n");
+    for args in [&["cat", "root.sg.d1.s1"][..], &["cat", "--columns", "s1"]] {
+        let output = tripoint(args, &file);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), stdout(args, "tree_single_point"));
+    }
+}
+
+#[test]
+fn rows_that_come_late_are_printed_and_told() {
+    let file = testdata("tsfile/bad/start_too_late.tsfile");
+    let output = tripoint(&["cat", "--device", "root.sg.d"], &file);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let told = "tripoint: late rows of b at byte 84: earlier than the statistics of the chunk say\n";
+    assert_eq!(text, told);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let values = |column: usize| text.lines().filter(|line| line.split(',').nth(column) == Some("0")).count();
+    assert_eq!((values(1), values(2)), (20, 3));
+    let output = tripoint(&["cat", "root.sg.d.b"], &file);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"time,b\n5,0\n6,0\n7,0\n"[..]));
+}
+
+#[test]
 fn tags_are_columns_too() {
     for (args, start) in [
         (&["cat"][..], "time,region,dev,v,name\n0,north,d0,0,"),

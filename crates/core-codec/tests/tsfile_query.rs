@@ -15,12 +15,15 @@ use std::{env, fs};
 use core_codec::limits::Limits;
 use core_codec::source::{Poll, Source, Stop, check_range, complete};
 use core_codec::tsfile::query::{
-    Aggregate, Aggregator, Ask, Batch, Executor, Plan, Rows as Query, Scalar, Serial, Task, TimeRange, Work,
+    Aggregate, Aggregator, Ask, Batch, Executor, LATE, Plan, Rows as Query, Scalar, Serial, Task, TimeRange,
+    Work,
 };
 use core_codec::tsfile::scan::Indexer;
-use core_codec::tsfile::{DataType, DeviceEntry, Encoding, Series, Statistics, TsFile, Value};
+use core_codec::tsfile::{BloomFilter, DataType, DeviceEntry, Encoding, Series, Statistics, TsFile, Value};
 use proptest::prelude::*;
-use tsfile_support::{Cells, Device, Footer, Rows, cells, device, file};
+use tsfile_support::{
+    Cells, Device, Footer, RawChunk, RawPage, Rows, cells, device, file, raw_file, zero_chunk, zeros,
+};
 
 /// Rows as one reads them: a value a column, or none.
 type Table = Vec<(i64, Vec<Option<Scalar>>)>;
@@ -44,7 +47,8 @@ fn drain_by<S: Source + ?Sized>(
         match retry(|| rows.next(file, source, executor, &mut batch)) {
             Ok(true) => {}
             end => {
-                assert!(table.is_sorted_by(|a: &(i64, _), b| a.0 < b.0));
+                let told = rows.take_left_out().iter().any(|reason| reason.structure() == LATE);
+                assert!(told || table.is_sorted_by(|a: &(i64, _), b| a.0 < b.0));
                 return (table, end.map(|_| ()));
             }
         }
@@ -210,21 +214,33 @@ fn a_series_that_the_filter_rules_out_is_not_looked_for() {
     let file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
     assert!(file.metadata.bloom.is_some());
     let entry = devices(&file, &bytes[..]).remove(0);
-    let reads = |file: &TsFile, names: &[&str]| {
+    let reads = |file: &TsFile, name: &str| {
         let source = Counted(&bytes, RefCell::new(Vec::new()));
-        let plan = complete(Plan::new(file, &source, &entry, Some(names), TimeRange::ALL)).unwrap();
+        let found = complete(file.find(&source, &entry.id, name)).unwrap().is_some();
         let index = |range: &&Range<u64>| range.end <= file.metadata.range.start;
         let reads = source.1.borrow().iter().filter(index).count();
-        (plan.fields.len(), reads)
+        (found, reads)
     };
-    let (_, time) = reads(&file, &[]);
-    // Only the filter in the footer is read more.
-    assert_eq!(reads(&file, &["there is no such series"]), (0, time));
-    let (found, present) = reads(&file, &["s_rle"]);
-    assert!(found == 1 && present > time);
+    // Only the filter in the footer is read.
+    assert_eq!(reads(&file, "there is no such series"), (false, 0));
+    let (found, present) = reads(&file, "s_rle");
+    assert!(found && present > 0);
     let mut blind = file.clone();
     blind.metadata.bloom = None;
-    assert!(reads(&blind, &["there is no such series"]).1 > present);
+    assert!(reads(&blind, "there is no such series").1 > present);
+}
+
+#[test]
+fn a_filter_that_lies_hides_no_column_of_a_device() {
+    let (_, bytes) = testdata().find(|(name, _)| name == "tree_enc_int64").unwrap();
+    let mut file = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+    let entry = devices(&file, &bytes[..]).remove(0);
+    // No bit is set.
+    file.metadata.bloom = BloomFilter::new(0..0, 256, 5);
+    assert_eq!(complete(file.may_hold(&bytes[..], &entry.id, "s_rle")), Ok(false));
+    let plan = complete(Plan::new(&file, &bytes[..], &entry, Some(&["s_rle"]), TimeRange::ALL)).unwrap();
+    let found = complete(drain(&file, &bytes[..], plan)).unwrap();
+    assert!(!found.is_empty() && found == rows_of(&bytes, Some(&["s_rle"]), TimeRange::ALL));
 }
 
 #[test]
@@ -334,6 +350,61 @@ fn what_is_wrong_with_one_column_does_not_hide_the_others() {
     }
 }
 
+#[test]
+fn a_start_that_is_too_late_costs_no_rows() {
+    // The chunk of `b` has the times 5 to 14.
+    let late = RawPage { times: 150..160, ..zeros(5..15, 1) };
+    let chunks = [zero_chunk("a", vec![zeros(0..200, 1)]), zero_chunk("b", vec![late])];
+    let bytes = raw_file(&DEVICE, &chunks);
+    let opened = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
+    let entry = devices(&opened, &bytes[..]).remove(0);
+    let plan = |names, range| complete(Plan::new(&opened, &bytes[..], &entry, names, range)).unwrap();
+    let mut rows = Query::new(&opened, plan(None, TimeRange::ALL));
+    let (mut batch, mut found) = (Batch::default(), [Vec::new(), Vec::new()]);
+    while complete(rows.next(&opened, &bytes[..], &Serial, &mut batch)).unwrap() {
+        for (column, times) in batch.columns.iter().zip(&mut found) {
+            let there = batch.times.iter().enumerate().filter(|(row, _)| column.get(*row).is_some());
+            times.extend(there.map(|(_, time)| *time));
+        }
+    }
+    assert_eq!(found, [(0..200).collect::<Vec<_>>(), (5..15).collect()]);
+    let told: Vec<String> = rows.take_left_out().iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].starts_with("late rows of b at byte "), "{told:?}");
+    let alone = ints(rows_of(&bytes, Some(&["b"]), TimeRange::ALL));
+    assert_eq!(alone, (5..15).map(|time| (time, vec![Some(0)])).collect::<Vec<_>>());
+    // Where times are asked for, what the statistics rule out is not looked at.
+    assert!(plan(Some(&["b"]), TimeRange { start: 0, end: 20 }).pieces.is_empty());
+}
+
+/// What a scan finds in the data of a file.
+fn scanned(bytes: &[u8]) -> Table {
+    let closed = complete(TsFile::open(bytes, &Limits::default())).unwrap();
+    let cut = &bytes[..closed.metadata.meta_offset as usize];
+    let mut indexer = complete(Indexer::new(cut, &Limits::default())).unwrap();
+    complete(indexer.run(cut)).unwrap();
+    let (scanned, damage) = indexer.finish();
+    assert_eq!(damage, None);
+    let found = devices(&scanned, cut);
+    assert_eq!(found.len(), 1);
+    let plan = complete(Plan::new(&scanned, cut, &found[0], None, TimeRange::ALL)).unwrap();
+    complete(drain(&scanned, cut, plan)).unwrap()
+}
+
+#[test]
+fn small_times_in_plain_are_not_taken_for_differences() {
+    for rows in [1, 3, 6, 9] {
+        let times: Vec<u8> = (0..rows).flat_map(i64::to_be_bytes).collect();
+        let values: Vec<u8> = (0..rows).flat_map(|time| (-time).to_be_bytes()).collect();
+        let payload = [&[times.len() as u8], &times[..], &values].concat();
+        let page = RawPage { uncompressed: payload.len(), rows: rows as u32, times: 0..rows, payload };
+        let chunk = RawChunk { encoding: Encoding::Plain, ..zero_chunk("s", vec![page]) };
+        let bytes = raw_file(&DEVICE, &[chunk]);
+        let expected: Vec<_> = (0..rows).map(|time| (time, vec![Some(-time)])).collect();
+        assert_eq!(ints(rows_of(&bytes, None, TimeRange::ALL)), expected);
+        assert_eq!(ints(scanned(&bytes)), expected);
+    }
+}
+
 /// Chunks of up to three columns with some values missing.
 fn some_device() -> impl Strategy<Value = Device> {
     let rows =
@@ -414,17 +485,7 @@ proptest! {
     #[test]
     fn a_scan_without_footer_gives_the_same(device in some_device()) {
         let bytes = file(std::slice::from_ref(&device), &Footer::default());
-        let closed = complete(TsFile::open(&bytes[..], &Limits::default())).unwrap();
-        let cut = &bytes[..closed.metadata.meta_offset as usize];
-        let mut indexer = complete(Indexer::new(cut, &Limits::default())).unwrap();
-        complete(indexer.run(cut)).unwrap();
-        let (scanned, damage) = indexer.finish();
-        prop_assert_eq!(damage, None);
-        let found = devices(&scanned, cut);
-        prop_assert_eq!(found.len(), 1);
-        let plan = complete(Plan::new(&scanned, cut, &found[0], None, TimeRange::ALL)).unwrap();
-        let table = complete(drain(&scanned, cut, plan)).unwrap();
-        prop_assert_eq!(ints(table), model(&device, TimeRange::ALL));
+        prop_assert_eq!(ints(scanned(&bytes)), model(&device, TimeRange::ALL));
     }
 }
 

@@ -284,7 +284,8 @@ impl RowReader<'_> {
         self.rows.fields()
     }
 
-    /// Why columns are left out, as [`Plan::left_out`] says, and so far values of one among several columns.
+    /// Why columns are left out, as [`Plan::left_out`] says, and so far values of one among several columns; and which
+    /// rows have come [late](core_codec::tsfile::query::LATE).
     #[must_use]
     pub fn left_out(&self) -> &[core_codec::Error] {
         &self.left_out

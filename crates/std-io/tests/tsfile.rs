@@ -232,12 +232,18 @@ fn verify_notices_lies_of_hand_made_files() {
         [("first", 100, 1), ("last", 200, end)]
             .map(|(which, stored, found)| differ(&format!("{what}: {which} time"), stored, found))
     };
+    let too_late = |what: &str| {
+        [("first", 15, 5), ("last", 17, 7)].map(|(which, stored, found)| {
+            differ(&format!("root.sg.d.b: {what}: {which} time"), stored, found)
+        })
+    };
     let of_chunk = times("root.sg.d.v: chunk of times at byte 19", 3);
     let of_column = times("root.sg.d.v: time column", 3);
     for (name, says) in [
         ("times_of_series", times("root.sg.d.s: series", 5).to_vec()),
         ("times_of_time_chunk", [of_chunk, of_column].concat()),
         ("series_twice", vec!["root.sg.d.s: is in the device more than once".to_owned()]),
+        ("start_too_late", ["chunk at byte 77", "series"].map(too_late).concat()),
     ] {
         assert_eq!(errors(&TsFile::open(testdata(&format!("bad/{name}"))).unwrap()), says);
     }

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::bail;
 use core_codec::ErrorKind;
+use core_codec::tsfile::query::LATE;
 use core_codec::tsfile::{Column, DataType, DeviceId, TableSchema, Value, Values};
 use std_io::tsfile::{Batch, Field, ScanBatch, TsFile};
 
@@ -28,15 +29,16 @@ pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) ->
     each(file, &selection, |device, fields, batch| printer.rows(out, device, fields, batch))
 }
 
-/// Tells what is left out: damage is a failure, what nothing here can read is not.
+/// Tells what is left out, or comes late: damage is a failure, what nothing here can read and what is there is not.
 fn outcome<'a>(left_out: impl IntoIterator<Item = &'a core_codec::Error>) -> Outcome {
     let mut outcome = Outcome::Done;
     for reason in left_out {
-        output::complain(&format!("left out: {reason}"));
-        match (reason.kind(), outcome) {
-            (ErrorKind::Unsupported(_), Outcome::Done) => outcome = Outcome::LeftOut,
-            (ErrorKind::Unsupported(_), _) => {}
-            _ => outcome = Outcome::Failed,
+        let late = reason.structure() == LATE;
+        output::complain(&format!("{}{reason}", if late { "" } else { "left out: " }));
+        if !late && !matches!(reason.kind(), ErrorKind::Unsupported(_)) {
+            outcome = Outcome::Failed;
+        } else if outcome == Outcome::Done {
+            outcome = Outcome::LeftOut;
         }
     }
     outcome

@@ -102,7 +102,8 @@ fn find_item(file: &TsFile, item: &str) -> anyhow::Result<(DeviceEntry, Option<S
     for (at, _) in item.match_indices(separator).collect::<Vec<_>>().into_iter().rev() {
         let (device, column) = (&item[..at], &item[at + 1..]);
         let Ok(device) = find_device(file, device) else { continue };
-        if file.find(&device.id, column)?.is_some() {
+        // The bloom filter may deny what the index has.
+        if file.input().run(|source| file.reader().series(source, &device, column))?.is_some() {
             return Ok((device, Some(column.to_owned())));
         }
     }

@@ -8,7 +8,7 @@ use core::ops::Range;
 use crate::codec;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, check, room};
-use crate::source::{Poll, Source};
+use crate::source::{Poll, Source, Stop};
 use crate::tsfile::chunk::{Chunk, Page, Role};
 use crate::tsfile::column::{Column, Values};
 use crate::tsfile::encoding::time::{Count, decode_times, decode_unnamed};
@@ -47,6 +47,9 @@ const ROW: u64 = 16;
 
 /// Decoded bytes for each stored byte that data takes which is not made to fill memory.
 pub(super) const EXPANSION: u64 = 16;
+
+/// A way to decode a stream of times.
+type TimeDecoder = fn(&[u8], Count, &mut Vec<i64>) -> Result<(), ErrorKind>;
 
 /// Decodes pages; it keeps its buffers from one page to the next, unless they are large.
 #[derive(Clone, Debug, Default)]
@@ -228,6 +231,28 @@ impl PageDecoder {
         column: &mut Column,
     ) -> Poll<()> {
         debug_assert!(chunk.role == Role::Plain);
+        let mut read =
+            |decode: TimeDecoder| self.rows_by(source, chunk, page, statistics, decode, times, column);
+        let found = read(decode_unnamed);
+        if statistics.is_some() || !matches!(found, Err(Stop::Error(_))) {
+            return found;
+        }
+        // Small times in PLAIN look like blocks of TS_2DIFF: the values tell how many there are.
+        read(|stream, count, out| decode_times(Encoding::Plain, stream, count, out))
+            .or_else(|_| read(decode_unnamed))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "those of `rows`")]
+    fn rows_by<S: Source + ?Sized>(
+        &mut self,
+        source: &S,
+        chunk: &Chunk,
+        page: &Page,
+        statistics: Option<&Statistics>,
+        decode_times: TimeDecoder,
+        times: &mut Vec<i64>,
+        column: &mut Column,
+    ) -> Poll<()> {
         times.clear();
         column.reuse();
         let fail = |kind| failure("times of a page", chunk, page, kind);
@@ -244,8 +269,8 @@ impl PageDecoder {
         })
         // Offsets inside a decompressed payload are none of the file.
         .map_err(|error| fail(error.kind().clone()))?;
-        decode_unnamed(stream, count, times).map_err(fail)?;
-        check_none(count, |count, out| decode_unnamed(stream, count, out)).map_err(fail)?;
+        decode_times(stream, count, times).map_err(fail)?;
+        check_none(count, |count, out| decode_times(stream, count, out)).map_err(fail)?;
         let at = bytes.len() - values.len();
         self.decode(source, chunk, statistics, (payload, at), times.len(), &mut column.values)?
             .map_err(|kind| failure("values of a page", chunk, page, kind))?;

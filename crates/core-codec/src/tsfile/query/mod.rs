@@ -21,7 +21,7 @@ pub use aggregate::{Aggregate, Aggregator, Ask, Scalar};
 pub use filter::{TagFilter, Test};
 pub use piece::Work;
 pub use plan::{Piece, Plan};
-pub use rows::{Executor, Rows, Serial, Task};
+pub use rows::{Executor, LATE, Rows, Serial, Task};
 
 /// Bytes of memory that decoded pages may take together, beyond what good data would: some bytes for each
 /// stored one.

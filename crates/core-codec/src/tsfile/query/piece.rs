@@ -1,5 +1,6 @@
 //! Reads one piece page by page.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -154,6 +155,13 @@ impl PieceReader {
             range,
             failed,
         })
+    }
+
+    /// Field and name, where it is a chunk of one among several columns that are not aligned.
+    pub(super) fn one_of_several(&self) -> Option<(usize, Box<str>)> {
+        let Chunks { time, columns, fields } = &*self.chunks;
+        let (field, _) = columns.first().filter(|_| time.is_none() && fields.len() > 1)?;
+        Some((*field, fields[*field].name.clone()))
     }
 
     /// Headers of the next pages that have rows in the range.

@@ -65,7 +65,8 @@ pub struct Plan {
 impl Plan {
     /// The rows of `device` in `range`. `columns` are measurements in the order of the fields; `None` is all that
     /// can be read; the others are [`left_out`](Self::left_out). Names that the device does not have are passed
-    /// over, by the bloom filter where it knows them.
+    /// over. The bloom filter is not asked: what the index says of the device is read anyway, and holds also where the
+    /// filter denies it.
     ///
     /// # Errors
     /// What is wrong with the index, or with what it says of the only column; [`ErrorKind::Unsupported`] for a column that is named and has no values that
@@ -101,11 +102,9 @@ impl Plan {
                 let time = file.series(source, device, "")?;
                 let mut series = Vec::new();
                 for &name in names.iter().filter(|name| !name.is_empty()) {
-                    if file.may_hold(source, &device.id, name)? {
-                        match file.series(source, device, name) {
-                            Err(Stop::Error(error)) if names.len() > 1 => left_out.push(error),
-                            found => series.extend(found?),
-                        }
+                    match file.series(source, device, name) {
+                        Err(Stop::Error(error)) if names.len() > 1 => left_out.push(error),
+                        found => series.extend(found?),
                     }
                 }
                 (time, series)

@@ -160,13 +160,25 @@ impl Active {
             return Ok(false);
         }
         if given.is_some_and(|given| times[work.rows.start] <= given) {
-            return Err(disorder("earlier than the statistics of the chunk say"));
+            let late = ErrorKind::Invalid("earlier than the statistics of the chunk say");
+            let late = Error::new(LATE, late).at(work.offset());
+            match self.reader.one_of_several() {
+                Some((field, name)) => self.failed.push((field, late.item(name))),
+                None => return Err(late),
+            }
         }
         Ok(true)
     }
 }
 
+/// The structure of the error that tells of rows that come late.
+pub const LATE: &str = "late rows";
+
 /// The rows of a plan, in order of time, as batches.
+///
+/// Chunks are opened by their statistics. Where those say a start that is too late, rows of others may have been given
+/// by then. With one column, and with aligned ones, that is an error. With several that are not aligned, the rows come
+/// then, and [`take_left_out`](Self::take_left_out) tells it.
 ///
 /// ```
 /// use core_codec::tsfile::query::{Batch, Plan, Rows, Serial, TimeRange};
@@ -237,7 +249,8 @@ impl Rows {
     }
 
     /// Why values were left out since this was last called, one reason a column at most: pages of one among
-    /// several columns that cannot be read are passed over, and their values are null.
+    /// several columns that cannot be read are passed over, and their values are null. An error about [`LATE`] rows
+    /// leaves out nothing.
     pub fn take_left_out(&mut self) -> Vec<Error> {
         mem::take(&mut self.left_out)
     }
@@ -420,9 +433,8 @@ impl Rows {
 
     /// Gives all rows up to `horizon`, which no block passes.
     fn emit(&mut self, horizon: i64, batch: &mut Batch) -> Poll<()> {
-        let Self { active, fields, spare, .. } = self;
+        let Self { active, fields, spare, given, .. } = self;
         let fail = |kind| Error::new("batch", kind);
-        self.given = Some(horizon);
         let mut giving =
             active.iter_mut().filter(|active| head(active).is_some_and(|first| first <= horizon));
         if let (Some(only), None) = (giving.next(), giving.next())
@@ -433,6 +445,7 @@ impl Rows {
                 && (0..fields.len()).all(|column| work.field(column) == column);
             if whole && same {
                 mem::swap(batch, &mut work.block);
+                *given = (*given).max(Some(horizon));
                 spare.extend(only.front.take());
                 return Ok(());
             }
@@ -459,7 +472,7 @@ impl Rows {
             }
         }
         .map_err(fail)?;
-        self.given = Some(horizon);
+        *given = (*given).max(Some(horizon));
         for active in active.iter_mut() {
             let Some(work) = &mut active.front else { continue };
             let times = &work.block.times[work.rows.clone()];
