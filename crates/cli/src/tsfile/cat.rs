@@ -7,7 +7,7 @@ use anyhow::bail;
 use core_codec::ErrorKind;
 use core_codec::tsfile::query::LATE;
 use core_codec::tsfile::{Column, DataType, DeviceId, TableSchema, Value, Values};
-use std_io::tsfile::{Batch, Field, ScanBatch, TsFile};
+use std_io::tsfile::{Batch, Field, Plan, ScanBatch, TsFile};
 
 use super::select::{Selection, selection};
 use super::values;
@@ -55,7 +55,8 @@ fn each(
         if !selection.filter.accepts(&device.id) {
             return Ok(Outcome::Done);
         }
-        let mut rows = file.rows(device, columns.as_deref(), selection.range)?;
+        let plan = file.plan(device, columns.as_deref(), selection.range)?;
+        let mut rows = file.read(Plan { any_order: true, ..plan });
         let fields = rows.fields().to_vec();
         let mut batch = Batch::default();
         while rows.next(&mut batch)? {
@@ -65,7 +66,8 @@ fn each(
     }
     let table = selection.table.as_ref().map(|table| &*table.name);
     let filter = selection.filter.clone();
-    let mut scan = file.scan(table, columns.as_deref(), selection.range, move |id| filter.accepts(id));
+    let scan = file.scan(table, columns.as_deref(), selection.range, move |id| filter.accepts(id));
+    let mut scan = scan.any_order();
     let (mut batch, mut failed) = (ScanBatch::default(), false);
     loop {
         match scan.read(&mut batch) {

@@ -74,9 +74,11 @@ struct Memory {
 const SPARE: usize = 4 * DEVICES;
 
 /// What is asked of each device.
+#[derive(Clone)]
 struct Query {
     columns: Option<Vec<String>>,
     range: TimeRange,
+    any_order: bool,
 }
 
 /// Rows of all devices, or those of one table, that pass a filter.
@@ -115,6 +117,7 @@ impl TsFile {
             query: Arc::new(Query {
                 columns: columns.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
                 range,
+                any_order: false,
             }),
             filter: Box::new(filter),
             reading: VecDeque::new(),
@@ -143,6 +146,14 @@ impl Iterator for Scan<'_> {
 }
 
 impl Scan<'_> {
+    /// Of each device, gives also rows that come late, as [`Plan::any_order`] says; [`left_out`](Self::left_out) tells of
+    /// them.
+    #[must_use]
+    pub fn any_order(mut self) -> Self {
+        Arc::make_mut(&mut self.query).any_order = true;
+        self
+    }
+
     /// Why columns that were not named, and values of one among several columns, have been left out so far.
     pub fn left_out(&self) -> impl Iterator<Item = &core_codec::Error> {
         self.left_out.values()
@@ -284,11 +295,18 @@ impl Query {
         self.columns.as_ref().map(|names| names.iter().map(String::as_str).collect())
     }
 
+    fn ordered(&self, plan: Plan) -> Plan {
+        Plan { any_order: self.any_order, ..plan }
+    }
+
     fn read(&self, file: &TsFile, device: Result<DeviceEntry, Error>, memory: &mut Memory) -> Ahead {
         if let Some(bytes) = file.input.mapped() {
             return self.read_mapped(&file.reader, bytes, device, memory);
         }
-        let plan = |device: &DeviceEntry| file.plan(device, self.columns().as_deref(), self.range);
+        let plan = |device: &DeviceEntry| {
+            let plan = file.plan(device, self.columns().as_deref(), self.range);
+            plan.map(|plan| self.ordered(plan))
+        };
         match device.map(|device| (plan(&device), device)) {
             Ok((Ok(plan), device)) => Ahead::Large { device, plan },
             Ok((Err(error), device)) => Ahead::Failed(Some(device.id), error),
@@ -308,7 +326,10 @@ impl Query {
             Ok(device) => device,
             Err(error) => return Ahead::Failed(None, error),
         };
-        let plan = || complete(Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range));
+        let plan = || {
+            let plan = Plan::new(reader, bytes, &device, self.columns().as_deref(), self.range);
+            complete(plan).map(|plan| self.ordered(plan))
+        };
         let found = plan().and_then(|found| {
             if found.pieces.iter().map(values).fold(0, u64::saturating_add) > SMALL {
                 return Ok(Err(found));

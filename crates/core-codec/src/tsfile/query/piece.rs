@@ -157,11 +157,10 @@ impl PieceReader {
         })
     }
 
-    /// Field and name, where it is a chunk of one among several columns that are not aligned.
-    pub(super) fn one_of_several(&self) -> Option<(usize, Box<str>)> {
-        let Chunks { time, columns, fields } = &*self.chunks;
-        let (field, _) = columns.first().filter(|_| time.is_none() && fields.len() > 1)?;
-        Some((*field, fields[*field].name.clone()))
+    /// Name of the column, where it is not aligned.
+    pub(super) fn name(&self) -> Option<Box<str>> {
+        let (_, known) = self.chunks.columns.first().filter(|_| self.time.is_none())?;
+        Some(known.chunk.name.clone())
     }
 
     /// Headers of the next pages that have rows in the range.

@@ -57,6 +57,9 @@ pub struct Plan {
     pub pieces: Vec<Piece>,
     /// The times that it gives.
     pub range: Option<TimeRange>,
+    /// Whether rows may come late, out of order: those of a chunk that starts earlier than its statistics say. They are an
+    /// error otherwise.
+    pub any_order: bool,
     /// Why columns are left out: type or encoding of one that was not named cannot be read, or what the index says
     /// of one among several.
     pub left_out: Vec<Error>,
@@ -132,7 +135,7 @@ impl Plan {
         };
         let mut pieces: Vec<Piece> = pieces.into_iter().filter(|piece| piece.overlaps(range)).collect();
         pieces.sort_by_key(|piece| (piece.range.start, piece.rank()));
-        Self { fields, pieces, range: Some(range), left_out: Vec::new() }
+        Self { fields, pieces, range: Some(range), any_order: false, left_out: Vec::new() }
     }
 }
 

@@ -83,6 +83,8 @@ struct Active {
     exhausted: bool,
     /// Last time that was decoded.
     last: Option<i64>,
+    /// Its rows have been told to be late.
+    is_late: bool,
     /// Why columns of its pages were left out.
     failed: Vec<Failure>,
 }
@@ -132,13 +134,13 @@ impl Active {
     }
 
     /// Waits for the next block with rows, if pages are under way.
-    fn settle(&mut self, given: Option<i64>, spare: &mut Vec<Work>) -> Poll<()> {
+    fn settle(&mut self, order: &mut Order, spare: &mut Vec<Work>) -> Poll<()> {
         while self.front.is_none() {
             let Some((_, task)) = self.tasks.pop_front() else { break };
             let mut work = task.finish();
             work.outcome()?;
             self.failed.append(&mut work.failed);
-            if self.check(&work, given)? {
+            if self.check(&work, order)? {
                 self.front = Some(work);
             } else {
                 spare.push(work);
@@ -148,7 +150,7 @@ impl Active {
     }
 
     /// Holds a block against what came before. Says whether it has rows to give.
-    fn check(&mut self, work: &Work, given: Option<i64>) -> Result<bool, Error> {
+    fn check(&mut self, work: &Work, order: &mut Order) -> Result<bool, Error> {
         let times = &work.block.times;
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Ok(false) };
         let disorder = |what| Error::new("times of a page", ErrorKind::Invalid(what)).at(work.offset());
@@ -159,15 +161,34 @@ impl Active {
         if work.rows.is_empty() {
             return Ok(false);
         }
-        if given.is_some_and(|given| times[work.rows.start] <= given) {
-            let late = ErrorKind::Invalid("earlier than the statistics of the chunk say");
-            let late = Error::new(LATE, late).at(work.offset());
-            match self.reader.one_of_several() {
-                Some((field, name)) => self.failed.push((field, late.item(name))),
-                None => return Err(late),
+        if order.given.is_some_and(|given| times[work.rows.start] <= given) {
+            let late = Error::new(LATE, ErrorKind::Invalid("earlier than the statistics of the chunk say"));
+            let late = late.at(work.offset());
+            let late = self.reader.name().into_iter().fold(late, Error::item);
+            if !order.any {
+                return Err(late);
+            }
+            if !mem::replace(&mut self.is_late, true) {
+                order.late.push(late);
             }
         }
         Ok(true)
+    }
+}
+
+/// What is given in which order.
+struct Order {
+    /// The last time that was given.
+    given: Option<i64>,
+    /// Rows may come late.
+    any: bool,
+    /// What has come late, once a chunk.
+    late: Vec<Error>,
+}
+
+impl Order {
+    fn give(&mut self, horizon: i64) {
+        self.given = self.given.max(Some(horizon));
     }
 }
 
@@ -177,8 +198,8 @@ pub const LATE: &str = "late rows";
 /// The rows of a plan, in order of time, as batches.
 ///
 /// Chunks are opened by their statistics. Where those say a start that is too late, rows of others may have been given
-/// by then. With one column, and with aligned ones, that is an error. With several that are not aligned, the rows come
-/// then, and [`take_left_out`](Self::take_left_out) tells it.
+/// by then. That is an error, unless the plan allows [any order](Plan::any_order): then its rows come late, and
+/// [`take_left_out`](Self::take_left_out) tells it.
 ///
 /// ```
 /// use core_codec::tsfile::query::{Batch, Plan, Rows, Serial, TimeRange};
@@ -206,8 +227,7 @@ pub struct Rows {
     /// By rank.
     active: Vec<Active>,
     spare: Vec<Work>,
-    /// Last time that was given.
-    given: Option<i64>,
+    order: Order,
     memory: u64,
     /// Pieces whose headers have been asked for.
     asked: usize,
@@ -231,7 +251,7 @@ impl Rows {
             ahead: VecDeque::new(),
             active: Vec::new(),
             spare: Vec::new(),
-            given: None,
+            order: Order { given: None, any: plan.any_order, late: Vec::new() },
             memory: file.limits().item_bytes.min(memory(fields)),
         }
     }
@@ -249,10 +269,12 @@ impl Rows {
     }
 
     /// Why values were left out since this was last called, one reason a column at most: pages of one among
-    /// several columns that cannot be read are passed over, and their values are null. An error about [`LATE`] rows
-    /// leaves out nothing.
+    /// several columns that cannot be read are passed over, and their values are null. And which chunks have [`LATE`]
+    /// rows, which are not left out.
     pub fn take_left_out(&mut self) -> Vec<Error> {
-        mem::take(&mut self.left_out)
+        let mut all = mem::take(&mut self.left_out);
+        all.append(&mut self.order.late);
+        all
     }
 
     /// Replaces `batch` by the next rows; its memory is used again. `false` when there are no more.
@@ -331,6 +353,7 @@ impl Rows {
             front: None,
             exhausted: false,
             last: None,
+            is_late: false,
             failed: Vec::new(),
         }))
     }
@@ -371,9 +394,9 @@ impl Rows {
             source.request(&ranges)?;
             self.active.iter_mut().for_each(|active| active.start(source, executor));
             self.look_ahead(file, source, executor);
-            let Self { active, given, spare, damaged, left_out, .. } = self;
+            let Self { active, order, spare, damaged, left_out, .. } = self;
             for active in active.iter_mut() {
-                active.settle(*given, spare)?;
+                active.settle(order, spare)?;
                 for (field, error) in active.failed.drain(..).chain(active.reader.failed.drain(..)) {
                     if let Some(told @ false) = damaged.get_mut(field) {
                         *told = true;
@@ -433,7 +456,7 @@ impl Rows {
 
     /// Gives all rows up to `horizon`, which no block passes.
     fn emit(&mut self, horizon: i64, batch: &mut Batch) -> Poll<()> {
-        let Self { active, fields, spare, given, .. } = self;
+        let Self { active, fields, spare, order, .. } = self;
         let fail = |kind| Error::new("batch", kind);
         let mut giving =
             active.iter_mut().filter(|active| head(active).is_some_and(|first| first <= horizon));
@@ -445,7 +468,7 @@ impl Rows {
                 && (0..fields.len()).all(|column| work.field(column) == column);
             if whole && same {
                 mem::swap(batch, &mut work.block);
-                *given = (*given).max(Some(horizon));
+                order.give(horizon);
                 spare.extend(only.front.take());
                 return Ok(());
             }
@@ -472,7 +495,7 @@ impl Rows {
             }
         }
         .map_err(fail)?;
-        *given = (*given).max(Some(horizon));
+        order.give(horizon);
         for active in active.iter_mut() {
             let Some(work) = &mut active.front else { continue };
             let times = &work.block.times[work.rows.clone()];
