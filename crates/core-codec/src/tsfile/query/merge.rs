@@ -1,6 +1,9 @@
 //! Rows of several blocks in the order of their times.
 
+use alloc::collections::BinaryHeap;
+use alloc::collections::binary_heap::PeekMut;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::ops::Range;
 
 use super::piece::Work;
@@ -95,14 +98,13 @@ pub(super) fn append(part: &Part<'_>, batch: &mut Batch) -> Result<(), ErrorKind
 /// later value wins.
 pub(super) fn merge(parts: &[Part<'_>], batch: &mut Batch) -> Result<(), ErrorKind> {
     let Batch { times, columns } = batch;
-    for (field, target) in columns.iter_mut().enumerate() {
-        let sources: Vec<(&Column, &Part<'_>)> = parts
-            .iter()
-            .flat_map(|part| {
-                let columns = part.work.block.columns.iter().enumerate();
-                columns.filter(|(index, _)| part.work.field(*index) == field).map(move |(_, c)| (c, part))
-            })
-            .collect();
+    let mut sources: Vec<Vec<(&Column, &Part<'_>)>> = alloc::vec![Vec::new(); columns.len()];
+    for part in parts {
+        for (index, column) in part.work.block.columns.iter().enumerate() {
+            sources[part.work.field(index)].push((column, part));
+        }
+    }
+    for (target, sources) in columns.iter_mut().zip(sources) {
         match sources.as_slice() {
             [] => target.push_nulls(times.len())?,
             [(column, part)] if part.rows.len() == times.len() => {
@@ -115,6 +117,41 @@ pub(super) fn merge(parts: &[Part<'_>], batch: &mut Batch) -> Result<(), ErrorKi
     Ok(())
 }
 
+/// The rows of parts in the order of their times, those of one time in the order of the parts: time, number of the
+/// part, row of its block.
+struct Merged<'a> {
+    /// Times of the blocks, up to the last row of each part.
+    times: Vec<&'a [i64]>,
+    /// The next row of each part that has one.
+    heads: BinaryHeap<Reverse<(i64, usize, usize)>>,
+}
+
+impl<'a> Merged<'a> {
+    fn new(parts: impl Iterator<Item = &'a Part<'a>> + Clone) -> Self {
+        let head = |(number, part): (usize, &Part<'_>)| {
+            part.times().first().map(|&time| Reverse((time, number, part.rows.start)))
+        };
+        Self {
+            times: parts.clone().map(|part| &part.work.block.times[..part.rows.end]).collect(),
+            heads: parts.enumerate().filter_map(head).collect(),
+        }
+    }
+}
+
+impl Iterator for Merged<'_> {
+    type Item = (i64, usize, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut head = self.heads.peek_mut()?;
+        let Reverse((time, part, row)) = *head;
+        match self.times[part].get(row + 1) {
+            Some(&next) => *head = Reverse((next, part, row + 1)),
+            None => drop(PeekMut::pop(head)),
+        }
+        Some((time, part, row))
+    }
+}
+
 /// The first times of all parts, once each, `most` of them.
 pub(super) fn union(parts: &[Part<'_>], most: usize, times: &mut Vec<i64>) {
     if let [first, others @ ..] = parts
@@ -123,29 +160,26 @@ pub(super) fn union(parts: &[Part<'_>], most: usize, times: &mut Vec<i64>) {
         times.extend(first.times().iter().take(most));
         return;
     }
-    let mut heads = alloc::vec![0usize; parts.len()];
-    while times.len() < most {
-        let head = |(part, &at): (&Part<'_>, &usize)| part.times().get(at).copied();
-        let Some(next) = parts.iter().zip(&heads).filter_map(head).min() else { return };
-        times.push(next);
-        for (part, at) in parts.iter().zip(&mut heads) {
-            *at += usize::from(part.times().get(*at) == Some(&next));
+    for (time, ..) in Merged::new(parts.iter()) {
+        if times.last() == Some(&time) {
+            continue;
         }
+        if times.len() == most {
+            return;
+        }
+        times.push(time);
     }
 }
 
 /// For each time the last value that one of the sources has.
 fn pick(sources: &[(&Column, &Part<'_>)], times: &[i64], target: &mut Column) -> Result<(), ErrorKind> {
-    let mut heads = alloc::vec![0usize; sources.len()];
+    let mut rows = Merged::new(sources.iter().map(|(_, part)| *part)).peekable();
     for &time in times {
         let mut found = None;
-        for ((column, part), at) in sources.iter().zip(&mut heads) {
-            if part.times().get(*at) == Some(&time) {
-                let row = part.rows.start + *at;
-                *at += 1;
-                if column.validity.get(row) {
-                    found = Some((column, row));
-                }
+        while let Some((_, source, row)) = rows.next_if(|(next, ..)| *next == time) {
+            let (column, _) = sources[source];
+            if column.validity.get(row) {
+                found = Some((column, row));
             }
         }
         target.validity.push(found.is_some());
@@ -155,4 +189,64 @@ fn pick(sources: &[(&Column, &Part<'_>)], times: &[i64], target: &mut Column) ->
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tsfile::column::Value;
+    use crate::tsfile::page::PageDecoder;
+    use crate::tsfile::types::DataType;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    type Rows = BTreeMap<i64, Option<i64>>;
+
+    fn work(rows: &Rows) -> Work {
+        let mut work = Work::new(PageDecoder::default());
+        let mut column = Column::new(DataType::Int64).unwrap();
+        column.values = Values::Int64(rows.values().map(|value| value.unwrap_or(0)).collect());
+        rows.values().for_each(|value| column.validity.push(value.is_some()));
+        work.block = Batch { times: rows.keys().copied().collect(), columns: alloc::vec![column] };
+        work
+    }
+
+    /// Blocks with a range of rows of each, as they are left over when some have been given.
+    fn blocks() -> impl Strategy<Value = Vec<(Rows, Range<usize>)>> {
+        let rows = prop::collection::btree_map(-20i64..20, prop::option::of(any::<i64>()), 1..20);
+        let block =
+            (rows, any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(|(rows, a, b)| {
+                let (a, b) = (a.index(rows.len()), b.index(rows.len()));
+                (rows, a.min(b)..a.max(b) + 1)
+            });
+        prop::collection::vec(block, 1..9)
+    }
+
+    proptest! {
+        #[test]
+        fn merging_gives_the_last_value_of_each_time(blocks in blocks(), most in 1usize..50) {
+            let works: Vec<Work> = blocks.iter().map(|(rows, _)| work(rows)).collect();
+            let mut parts: Vec<Part<'_>> =
+                works.iter().zip(&blocks).map(|(work, (_, rows))| Part { work, rows: rows.clone() }).collect();
+            let mut expected = Rows::new();
+            for (rows, range) in &blocks {
+                for (&time, &value) in rows.iter().skip(range.start).take(range.len()) {
+                    let last = expected.entry(time).or_default();
+                    *last = value.or(*last);
+                }
+            }
+            let expected: Vec<(i64, Option<i64>)> = expected.into_iter().take(most).collect();
+
+            let mut batch = Batch { times: Vec::new(), columns: alloc::vec![Column::new(DataType::Int64).unwrap()] };
+            union(&parts, most, &mut batch.times);
+            parts.retain_mut(|part| part.cut(batch.times[batch.times.len() - 1]));
+            merge(&parts, &mut batch).unwrap();
+            let value = |row| match batch.columns[0].get(row) {
+                Some(Value::Int64(value)) => Some(value),
+                _ => None,
+            };
+            let found: Vec<_> = batch.times.iter().enumerate().map(|(row, &time)| (time, value(row))).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
 }
