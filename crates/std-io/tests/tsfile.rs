@@ -320,6 +320,23 @@ fn pages_without_rows_are_verified_as_such() {
     assert_eq!(findings(&bytes), Some(0));
 }
 
+/// Where each column has times of its own, there are far more cells than values.
+#[test]
+fn columns_with_times_of_their_own_are_scanned() {
+    let columns: Vec<RawChunk> =
+        (0..300).map(|i| zero_chunk(&format!("s{i}"), vec![zeros(i..i + 300 * 100, 300)])).collect();
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    fs::write(&path, raw_file(&[Some("root.sg"), Some("d")], &columns)).unwrap();
+    let file = TsFile::open(&path).unwrap();
+    let mut scan = file.scan(None, None, TimeRange::ALL, |_| true);
+    let (mut batch, mut times) = (ScanBatch::default(), Vec::new());
+    while scan.read(&mut batch).unwrap() {
+        assert_eq!(batch.batch.columns.len(), 300);
+        times.extend_from_slice(&batch.batch.times);
+    }
+    assert!(times.iter().copied().eq(0..300 * 100));
+}
+
 #[test]
 fn one_damaged_device_ends_no_scan() {
     let bytes = fs::read(testdata("table_basic")).unwrap();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use core_codec::ErrorKind;
 use core_codec::source::complete;
 use core_codec::tsfile::query::{Batch, Field, Piece, Plan, Rows, Serial, TimeRange};
 use core_codec::tsfile::{DeviceEntry, DeviceId, TsFile as Reader};
@@ -363,7 +362,7 @@ fn whole(
         }
         none => none.insert(Rows::new(reader, plan)),
     };
-    let (mut batches, mut found, mut held) = (VecDeque::new(), 0, 0);
+    let (mut batches, mut held) = (VecDeque::new(), 0);
     let error = loop {
         let mut batch = memory.batches.pop().unwrap_or_default();
         match complete(rows.next(reader, bytes, &Serial, &mut batch)) {
@@ -372,12 +371,6 @@ fn whole(
                 memory.batches.push(batch);
                 break end.err();
             }
-        }
-        found += batch.rows() as u64 * (batch.columns.len() as u64).max(1);
-        if found > 4 * SMALL {
-            let kind =
-                ErrorKind::Invalid("pages hold far more values than the statistics of their chunks say");
-            break Some(core_codec::Error::new("chunk", kind));
         }
         held += batch.held();
         if held > SMALL_BYTES {
