@@ -135,9 +135,10 @@ pub(crate) struct RowArgs {
     /// Table of a TsFile that has several
     #[arg(long)]
     pub(crate) table: Option<String>,
-    /// Columns of a TsFile, tags among them, with commas between them; all of them by default
+    /// Columns of a TsFile, tags among them, with commas between them; a name that holds one stands in double quotes;
+    /// may be given several times; all of them by default
     #[arg(long, value_name = "A,B")]
-    pub(crate) columns: Option<String>,
+    pub(crate) columns: Vec<String>,
     /// Times from A up to, not including, B, in the unit of the file; either may be left out
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) time: Option<TimeSpan>,

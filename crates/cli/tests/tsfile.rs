@@ -371,6 +371,23 @@ fn tags_are_columns_too() {
 }
 
 #[test]
+fn a_column_may_have_a_comma_in_its_name() {
+    let file = renamed("tree_comp_all", b"c_gzip", b"c,gzip");
+    let start = |args: &[&str]| {
+        let output = tripoint(&[&["cat"], args].concat(), &file);
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code(), text.lines().next().unwrap().to_owned())
+    };
+    let found = |header: &str| (Some(0), header.to_owned());
+    assert_eq!(start(&["--columns", "\"c,gzip\",c_lz4"]), found("time,device,\"c,gzip\",c_lz4"));
+    let twice = start(&["--columns", "c_lz4", "--columns", "\"c,gzip\""]);
+    assert_eq!(twice, found("time,device,c_lz4,\"c,gzip\""));
+    assert_eq!(start(&["--columns", "c,gzip"]).0, Some(1));
+    let (code, text) = start(&["--columns", "\"c,gzip"]);
+    assert!(code == Some(2) && text.contains("a quote that does not end"), "{text}");
+}
+
+#[test]
 fn devices_of_any_name_are_told_apart() {
     // A tag that is the text of null, and one that holds what stands between tags.
     let file = patched("table_basic", |bytes| {

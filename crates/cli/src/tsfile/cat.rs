@@ -1,6 +1,6 @@
 //! Rows of devices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use anyhow::bail;
@@ -24,7 +24,7 @@ pub(super) fn print(file: &TsFile, request: &CatRequest, out: &mut dyn Write) ->
     if request.format == CatFormat::Raw {
         return raw(file, &selection, out);
     }
-    let printer = Printer::new(file, &selection, request.format)?;
+    let mut printer = Printer::new(file, &selection, request.format)?;
     printer.head(out)?;
     each(file, &selection, |device, fields, batch| printer.rows(out, device, fields, batch))
 }
@@ -119,6 +119,9 @@ struct Printer<'a> {
     /// What the column of times is called.
     time: String,
     columns: Vec<Shown>,
+    /// Of the last batch, and where each column is among them.
+    fields: Vec<Field>,
+    places: Vec<Option<usize>>,
 }
 
 impl<'a> Printer<'a> {
@@ -131,7 +134,21 @@ impl<'a> Printer<'a> {
             columns.retain(|column| names.insert(column.name.clone()));
         }
         let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-        Ok(Self { file, format, time: output::free_name("time", &names), columns })
+        let time = output::free_name("time", &names);
+        let places = vec![None; columns.len()];
+        Ok(Self { file, format, time, columns, fields: Vec::new(), places })
+    }
+
+    /// Finds the columns among the fields of a batch. Those of one device are the same in all batches.
+    fn find(&mut self, fields: &[Field]) {
+        if self.fields == fields {
+            return;
+        }
+        let numbered = fields.iter().enumerate().rev();
+        let places: HashMap<&str, usize> = numbered.map(|(place, field)| (&*field.name, place)).collect();
+        let place = |column: &Shown| places.get(&*column.name).copied();
+        self.places = self.columns.iter().map(place).collect();
+        self.fields = fields.to_vec();
     }
 
     fn head(&self, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -147,25 +164,20 @@ impl<'a> Printer<'a> {
     }
 
     fn rows(
-        &self,
+        &mut self,
         out: &mut dyn Write,
         device: &DeviceId,
         fields: &[Field],
         batch: &Batch,
     ) -> anyhow::Result<()> {
+        self.find(fields);
         let path = self.file.metadata().device_name(device);
-        let sources: Vec<Source<'_>> = self
-            .columns
-            .iter()
-            .map(|column| match column.what {
-                What::Device => Source::Constant(Some(&path)),
-                What::Tag(number) => Source::Constant(device.tag(number)),
-                What::Field(dtype) => {
-                    let place = fields.iter().position(|field| *field.name == *column.name);
-                    Source::Values(dtype, place.and_then(|place| batch.columns.get(place)))
-                }
-            })
-            .collect();
+        let source = |(column, place): (&Shown, &Option<usize>)| match column.what {
+            What::Device => Source::Constant(Some(&path)),
+            What::Tag(number) => Source::Constant(device.tag(number)),
+            What::Field(dtype) => Source::Values(dtype, place.and_then(|place| batch.columns.get(place))),
+        };
+        let sources: Vec<Source<'_>> = self.columns.iter().zip(&self.places).map(source).collect();
         for (row, time) in batch.times.iter().enumerate() {
             let cells = self.columns.iter().zip(&sources).map(|(column, source)| (column, source.cell(row)));
             if self.format == CatFormat::Ndjson {
@@ -220,11 +232,13 @@ fn columns(file: &TsFile, selection: &Selection) -> anyhow::Result<Vec<Shown>> {
             (all.collect::<Vec<_>>(), false)
         }
         Some(names) => {
+            let fields: HashMap<&str, DataType> =
+                fields.iter().rev().map(|field| (&*field.name, field.dtype)).collect();
             let mut all = Vec::with_capacity(names.len());
             for name in names {
                 let tag = selection.tag(name).map(What::Tag);
-                let field = fields.iter().find(|field| *field.name == **name);
-                match tag.or(field.map(|field| What::Field(field.dtype))) {
+                let field = fields.get(&**name).copied().map(What::Field);
+                match tag.or(field) {
                     Some(what) => all.push(shown(name, what)),
                     // It may be what cannot be read.
                     None => match damage {

@@ -1,6 +1,9 @@
 //! What of a file `cat` is about: devices, columns, times, tags.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, bail};
+use core_codec::tsfile::device::split_quoted;
 use core_codec::tsfile::query::{TagFilter, Test};
 use core_codec::tsfile::{DeviceEntry, TableSchema};
 use std_io::tsfile::{TimeRange, TsFile};
@@ -35,8 +38,7 @@ impl Selection {
 
 pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<Selection> {
     let rows = request.rows;
-    let mut columns: Option<Vec<String>> =
-        rows.columns.as_ref().map(|names| names.split(',').map(|name| name.trim().to_owned()).collect());
+    let mut columns = column_names(&rows.columns)?;
     let mut device = rows.device.as_ref().map(|name| find_device(file, name)).transpose()?;
     if let Some(item) = request.item {
         expect_usage(device.is_none() && columns.is_none(), "name an item, or --device and --columns")?;
@@ -54,6 +56,21 @@ pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<S
         None => bail!(WrongUsage("--tag is for table files".into())),
     };
     Ok(Selection { device, columns, range: range(rows.time), filter, table })
+}
+
+/// The columns of all lists of names; none where there is no list.
+fn column_names(lists: &[String]) -> Result<Option<Vec<String>>, WrongUsage> {
+    let mut names = Vec::new();
+    for list in lists {
+        let parts =
+            split_quoted(list, ',').map_err(|kind| WrongUsage(format!("--columns {list}: {kind}")))?;
+        let name = |(name, quoted): (Cow<'_, str>, bool)| match quoted {
+            true => name.into_owned(),
+            false => name.trim().to_owned(),
+        };
+        names.extend(parts.into_iter().map(name));
+    }
+    Ok((!lists.is_empty()).then_some(names))
 }
 
 /// The table of the device, or the one that is named, or the only one; none in a tree file.
@@ -140,6 +157,19 @@ fn tag_test(text: &str) -> Result<(Box<str>, Test), WrongUsage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_columns() {
+        let names = |lists: &[&str]| {
+            let lists: Vec<String> = lists.iter().map(|&list| list.to_owned()).collect();
+            column_names(&lists).map_err(|WrongUsage(text)| text)
+        };
+        let some = |names: &[&str]| Ok(Some(names.iter().map(|&name| name.to_owned()).collect()));
+        assert_eq!(names(&[]), Ok(None));
+        assert_eq!(names(&["a, b c ,d"]), some(&["a", "b c", "d"]));
+        assert_eq!(names(&[r#""a,b",c"#, r#"" ""x""""#]), some(&["a,b", "c", r#" "x""#]));
+        assert!(names(&[r#""a"#]).is_err() && names(&[r#""a"b"#]).is_err());
+    }
 
     #[test]
     fn tests_of_tags() {

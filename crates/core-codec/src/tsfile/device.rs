@@ -113,14 +113,9 @@ impl DeviceId {
     /// # Errors
     /// [`ErrorKind::Invalid`] where a quote does not end, or something stands between it and the next slash.
     pub fn from_slashed(text: &str) -> Result<Self, ErrorKind> {
-        let mut segments = Vec::new();
-        let mut rest = Some(text);
-        while let Some(text) = rest {
-            let segment;
-            (segment, rest) = unquote(text)?;
-            segments.push(segment);
-        }
-        Ok(Self::new(segments))
+        let parts = split_quoted(text, '/')?.into_iter();
+        let segment = |(part, quoted): (Cow<'_, str>, bool)| (quoted || part != NULL).then(|| part.into());
+        Ok(Self::new(parts.map(segment).collect()))
     }
 
     /// Order of the index: segment by segment, null first, bytes of UTF-8.
@@ -184,26 +179,54 @@ impl FromStr for DeviceId {
 
 const NULL: &str = "null";
 
-/// The first segment of a slashed id, and what stands behind the slash that ends it.
-fn unquote(text: &str) -> Result<(Option<Box<str>>, Option<&str>), ErrorKind> {
-    let Some(mut rest) = text.strip_prefix('"') else {
-        let (segment, rest) = text.split_once('/').map_or((text, None), |(text, rest)| (text, Some(rest)));
-        return Ok(((segment != NULL).then(|| segment.into()), rest));
-    };
-    let mut segment = String::new();
+/// Splits a list of names, and says of each whether it stands in double quotes: one that does may hold the separator,
+/// and two quotes in it are one.
+///
+/// ```
+/// use core_codec::tsfile::device::split_quoted;
+///
+/// let names = split_quoted(r#"a b,"c,""d""",e"#, ',').unwrap();
+/// assert_eq!(names, [("a b".into(), false), (r#"c,"d""#.into(), true), ("e".into(), false)]);
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] where a quote does not end, or something stands between it and the next separator.
+pub fn split_quoted(list: &str, separator: char) -> Result<Vec<(Cow<'_, str>, bool)>, ErrorKind> {
+    let mut parts = Vec::new();
+    let mut rest = Some(list);
+    while let Some(list) = rest {
+        let (part, quoted);
+        (part, quoted, rest) = match list.strip_prefix('"') {
+            Some(text) => {
+                let (part, rest) = unquote(text, separator)?;
+                (part.into(), true, rest)
+            }
+            None => match list.split_once(separator) {
+                Some((part, rest)) => (part.into(), false, Some(rest)),
+                None => (list.into(), false, None),
+            },
+        };
+        parts.push((part, quoted));
+    }
+    Ok(parts)
+}
+
+/// The text up to the quote that ends it, and what stands behind the separator after that.
+fn unquote(mut rest: &str, separator: char) -> Result<(String, Option<&str>), ErrorKind> {
+    let mut text = String::new();
     loop {
         let (part, behind) = rest.split_once('"').ok_or(ErrorKind::Invalid("a quote that does not end"))?;
-        segment.push_str(part);
+        text.push_str(part);
         match behind.strip_prefix('"') {
             Some(more) => {
-                segment.push('"');
+                text.push('"');
                 rest = more;
             }
-            None if behind.is_empty() => return Ok((Some(segment.into()), None)),
+            None if behind.is_empty() => return Ok((text, None)),
             None => {
-                let rest = behind.strip_prefix('/');
-                let rest = rest.ok_or(ErrorKind::Invalid("a quote that ends inside of a segment"))?;
-                return Ok((Some(segment.into()), Some(rest)));
+                let rest = behind.strip_prefix(separator);
+                let rest = rest.ok_or(ErrorKind::Invalid("a quote that ends inside of a name"))?;
+                return Ok((text, Some(rest)));
             }
         }
     }
