@@ -8,8 +8,8 @@ use core_codec::tsfile::page::PageDecoder;
 use core_codec::tsfile::query::{Batch, Piece, Plan, TimeRange};
 use core_codec::tsfile::scan::{Entry, Scanner};
 use core_codec::tsfile::{
-    ChunkMetadata, Column, DataType, DeviceEntry, DeviceId, Encoding, Series, Statistics, Summary, Value,
-    ValueStatistics,
+    Bitmap, ChunkMetadata, Column, DataType, DeviceEntry, DeviceId, Encoding, Series, Statistics, Summary,
+    Value, ValueStatistics, Values,
 };
 use core_codec::{ErrorKind, Severity};
 
@@ -132,7 +132,6 @@ struct Truth {
 }
 
 /// Of strings, which may be large: what is several of them is held once.
-#[derive(Clone)]
 struct Texts {
     first: Rc<[u8]>,
     last: Rc<[u8]>,
@@ -143,9 +142,11 @@ struct Texts {
 impl Texts {
     /// Those of a column; `None` where it has none, or is of a type whose statistics do not tell them.
     fn of(column: &Column, dtype: DataType) -> Option<Self> {
-        let told = matches!(dtype, DataType::Text | DataType::String);
+        if !matches!(dtype, DataType::Text | DataType::String) {
+            return None;
+        }
         let text = |row: usize| match column.get(row) {
-            Some(Value::Binary(text)) if told => Some(text),
+            Some(Value::Binary(text)) => Some(text),
             _ => None,
         };
         let mut all = (0..column.validity.len()).filter_map(text);
@@ -211,6 +212,60 @@ struct Numbers {
     nan: bool,
 }
 
+impl Numbers {
+    /// Those of a column; `None` where it has none.
+    fn of(column: &Column) -> Option<Self> {
+        fn all<T: Copy>(values: &[T], present: &Bitmap, number: impl Fn(T) -> Number) -> Option<Numbers> {
+            let rows = values.iter().enumerate().filter(|(row, _)| present.get(*row));
+            let mut numbers = rows.map(|(_, &value)| Numbers::one(number(value)));
+            let mut all = numbers.next()?;
+            numbers.for_each(|number| all.add(number));
+            Some(all)
+        }
+        let present = &column.validity;
+        match &column.values {
+            Values::Boolean(values) => all(values, present, |value| Number::Whole(value.into())),
+            Values::Int32(values) => all(values, present, |value| Number::Whole(value.into())),
+            Values::Int64(values) => all(values, present, Number::Whole),
+            Values::Float(values) => all(values, present, |value| Number::Real(value.into())),
+            Values::Double(values) => all(values, present, Number::Real),
+            _ => None,
+        }
+    }
+
+    fn one(number: Number) -> Self {
+        let (real, whole) = match number {
+            Number::Whole(value) => (value as f64, value),
+            Number::Real(value) => (value, 0),
+        };
+        Self {
+            first: number,
+            last: number,
+            min: number,
+            max: number,
+            sum: real,
+            scale: real.abs(),
+            whole,
+            nan: real.is_nan(),
+        }
+    }
+
+    /// Adds those of later rows.
+    fn add(&mut self, later: Self) {
+        self.last = later.last;
+        if later.min < self.min {
+            self.min = later.min;
+        }
+        if later.max > self.max {
+            self.max = later.max;
+        }
+        self.sum += later.sum;
+        self.scale += later.scale;
+        self.whole = self.whole.wrapping_add(later.whole);
+        self.nan |= later.nan;
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Number {
     Whole(i64),
@@ -218,17 +273,6 @@ enum Number {
 }
 
 impl Number {
-    fn of(value: Value<'_>) -> Option<Self> {
-        Some(match value {
-            Value::Boolean(value) => Self::Whole(value.into()),
-            Value::Int32(value) => Self::Whole(value.into()),
-            Value::Int64(value) => Self::Whole(value),
-            Value::Float(value) => Self::Real(value.into()),
-            Value::Double(value) => Self::Real(value),
-            _ => return None,
-        })
-    }
-
     fn real(self) -> f64 {
         match self {
             Self::Whole(value) => value as f64,
@@ -242,6 +286,20 @@ impl Number {
 }
 
 impl Truth {
+    /// Of the values of a page.
+    fn of(rows: &Batch, dtype: DataType) -> Self {
+        let Some(column) = rows.columns.first() else { return Self::default() };
+        let present = |row: &usize| column.validity.get(*row);
+        let all = 0..rows.rows();
+        Self {
+            count: column.validity.count() as u64,
+            start: all.clone().find(present).map(|row| rows.times[row]),
+            end: all.rev().find(present).map(|row| rows.times[row]),
+            numbers: Numbers::of(column),
+            texts: Texts::of(column, dtype),
+        }
+    }
+
     /// Adds times alone, as a column of them has them.
     fn add_times(&mut self, times: &[i64]) {
         self.count += times.len() as u64;
@@ -256,45 +314,18 @@ impl Truth {
         self.end = self.end.max(other.end);
     }
 
-    fn add(&mut self, time: i64, value: Value<'_>) {
-        self.count += 1;
-        self.start.get_or_insert(time);
-        self.end = Some(time);
-        let Some(number) = Number::of(value) else { return };
-        let real = number.real();
-        let whole = if let Number::Whole(value) = number { value } else { 0 };
-        let Some(all) = &mut self.numbers else {
-            self.numbers = Some(Numbers {
-                first: number,
-                last: number,
-                min: number,
-                max: number,
-                sum: real,
-                scale: real.abs(),
-                whole,
-                nan: real.is_nan(),
-            });
-            return;
-        };
-        all.last = number;
-        all.min = if number < all.min { number } else { all.min };
-        all.max = if number > all.max { number } else { all.max };
-        all.sum += real;
-        all.scale += real.abs();
-        all.whole = all.whole.wrapping_add(whole);
-        all.nan |= real.is_nan();
-    }
-
-    fn merge(&mut self, batch: &Batch, texts: Option<Texts>) {
-        match (&mut self.texts, texts) {
+    /// Adds what is true of the next page of a chunk.
+    fn add(&mut self, later: Self) {
+        self.count += later.count;
+        self.start = self.start.or(later.start);
+        self.end = later.end.or(self.end);
+        match (&mut self.numbers, later.numbers) {
+            (Some(all), Some(later)) => all.add(later),
+            (all, later) => *all = all.or(later),
+        }
+        match (&mut self.texts, later.texts) {
             (Some(all), Some(later)) => all.add(later),
             (all, later) => *all = all.take().or(later),
-        }
-        let Some(column) = batch.columns.first() else { return };
-        for (row, &time) in batch.times.iter().enumerate() {
-            if let Some(value) = column.get(row) {
-                self.add(time, value);
-            }
         }
     }
 
@@ -574,15 +605,13 @@ impl TsFile {
             if !pages.is_in_order() {
                 differ("page", at, vec!["its times are not in order".into()]);
             }
-            let texts = pages.rows.columns.first().and_then(|column| Texts::of(column, dtype));
-            let (mut of_page, mut of_times) = (Truth::default(), Truth::default());
-            of_page.merge(&pages.rows, texts.clone());
-            whole.merge(&pages.rows, texts);
+            let (of_page, mut of_times) = (Truth::of(&pages.rows, dtype), Truth::default());
             of_times.add_times(&pages.rows.times);
             times.add_times(&pages.rows.times);
             if let Some(stored) = &page.statistics {
                 differ("page", at, of_page.differences(stored, rounded));
             }
+            whole.add(of_page);
             if let Some((time, stored)) =
                 time.as_ref().filter(|_| with_times).and_then(|time| Some((time, time.statistics.as_ref()?)))
             {
