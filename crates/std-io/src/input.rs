@@ -18,7 +18,8 @@ use crate::segments::{Segments, coalesce};
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// By a memory map: the fastest. A file that is truncated meanwhile ends the process.
+    /// By a memory map: the fastest. A file that is truncated meanwhile ends the process. What cannot be mapped, such as
+    /// a file that is larger than the address space, is read as by [`Read`](Self::Read).
     #[default]
     Map,
     /// By positional reads of the parts that are needed.
@@ -82,16 +83,26 @@ impl Input {
     /// # Errors
     /// When it cannot be opened, or is not a regular file.
     pub fn open(path: impl AsRef<Path>, access: Access) -> io::Result<Self> {
-        let ranges = |file| FileRanges::new(file).map(Self::fetching);
         // Before it is opened: opening a pipe waits for its writer.
         check_seekable(&fs::metadata(&path)?)?;
         let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        // An empty file cannot be mapped.
-        if access == Access::Map && metadata.is_file() && metadata.len() > 0 {
-            return Ok(Self(Storage::Map(Arc::new(map::map(&file)?))));
+        match access {
+            Access::Map => Self::mapping(file, map::map),
+            Access::Read => FileRanges::new(file).map(Self::fetching),
         }
-        ranges(file)
+    }
+
+    /// By a memory map, where the system makes one.
+    fn mapping(file: File, map: impl FnOnce(&File) -> io::Result<Mmap>) -> io::Result<Self> {
+        // Only the map of a regular file has all of it; an empty one cannot be mapped.
+        let metadata = file.metadata()?;
+        if metadata.is_file()
+            && metadata.len() > 0
+            && let Ok(map) = map(&file)
+        {
+            return Ok(Self(Storage::Map(Arc::new(map))));
+        }
+        FileRanges::new(file).map(Self::fetching)
     }
 
     /// Fetches what is needed, when it is needed.
@@ -281,6 +292,19 @@ mod tests {
             Ok(is_done.recv_timeout(Duration::from_secs(20)))
         });
         assert_eq!(read.unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_mapped_is_read_by_position() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        fs::write(&path, [7; 100]).unwrap();
+        let open = |map: fn(&File) -> io::Result<Mmap>| {
+            let input = Input::mapping(File::open(&path).unwrap(), map).unwrap();
+            assert_eq!(input.run(|source| Ok(source.bytes(40..60)?.to_vec())).unwrap(), [7; 20]);
+            input.is_map()
+        };
+        assert!(open(map::map));
+        assert!(!open(|_| Err(io::ErrorKind::OutOfMemory.into())));
     }
 
     #[test]
