@@ -18,8 +18,8 @@ use crate::output::{self, Row};
 /// Rows of nested values that are read at once, at first.
 const ROWS: u64 = 1 << 16;
 
-/// Bytes of decoded blocks that are kept for the columns of a record, of however small a file.
-const KEPT: u64 = 64 << 20;
+/// Bytes of decoded blocks that are kept for the columns of a record together.
+const KEPT: usize = 64 << 20;
 
 pub(super) fn print(file: &IzsFile, request: &CatRequest, out: &mut dyn Write) -> anyhow::Result<()> {
     let schema = file.schema();
@@ -259,7 +259,8 @@ fn event(event: Event) -> Value {
 /// Prints nested values: records and tuples in columns, anything deeper as JSON in its column.
 fn rows(table: &Table, span: &Span, format: CatFormat, out: &mut dyn Write) -> anyhow::Result<()> {
     let range = span.within(table.file.rows(table.entity)?)?;
-    prepare(table.file, table.entity)?;
+    check_expansion(table.file, table.entity)?;
+    table.file.reserve_block_cache(KEPT);
     if format == CatFormat::Csv {
         csv_header(out, &table.index, &table.columns)?;
     }
@@ -283,26 +284,11 @@ fn rows(table: &Table, span: &Span, format: CatFormat, out: &mut dyn Write) -> a
     Ok(())
 }
 
-/// Sees that reading the rows part by part decodes no block again and again: each column has room for its block,
-/// and all columns together decode no more than a file of this length can hold.
-fn prepare(file: &IzsFile, entity: EntityId) -> Result<(), Error> {
-    let schema = file.schema();
+/// Sees that all columns together decode no more than a file of this length can hold.
+fn check_expansion(file: &IzsFile, entity: EntityId) -> Result<(), Error> {
     let mut budget = file.budget();
-    let mut blocks = 0_u64;
-    for id in schema.streams().filter(|&id| schema[id].role() == Role::Data) {
-        let mut above = std::iter::successors(Some(schema[id].entity()), |&id| schema[id].parent());
-        if !above.any(|above| above == entity) {
-            continue;
-        }
-        // What is wrong with a stream is said when it is read.
-        let Ok(stream) = file.stream(id) else { continue };
-        budget.charge(&stream)?;
-        let of = stream.descriptor();
-        blocks = blocks.saturating_add(of.block.min(of.end).saturating_mul(of.element.size().into()));
-    }
-    let most = KEPT.max(file.input().len().saturating_mul(4).min(1 << 30));
-    file.reserve_block_cache(usize::try_from(blocks.min(most)).unwrap_or(usize::MAX));
-    Ok(())
+    // What is wrong with a stream is said when it is read.
+    file.streams_below(entity).filter_map(|id| file.stream(id).ok()).try_for_each(|of| budget.charge(&of))
 }
 
 /// Names of the columns of a value that has several.

@@ -285,3 +285,22 @@ fn verify_knows_the_rules_of_text_summaries_and_types() {
     let (text, code) = said(file.run(r#"{"entity":{"type":"hologram"}}"#, &["verify"]));
     assert!(code == Some(0) && text.contains("warning"), "{text}");
 }
+
+/// Neither the file nor the blocks of all columns fit the address space.
+#[test]
+fn a_large_record_is_read_in_little_memory() {
+    let mut file = File::behind(1 << 30);
+    let columns = (0..16).map(|number| {
+        let data = data("u64", 8 << 20, 8 << 20, "zstd", file.blocks(&zeros(64 << 20), 1));
+        format!(r#""f{number}":{{"type":"int","bits":64,"data":{data}}}"#)
+    });
+    let columns: Vec<_> = columns.collect();
+    let schema = format!(r#"{{"entity":{{"type":"record","children":{{{}}}}}}}"#, columns.join(","));
+    for start in [0, 4 << 20] {
+        let range = format!("{start}..{}", start + 2);
+        let (text, code) = said(file.clone().run(&schema, &["cat", "FILE", "--range", &range]));
+        let row = |index| format!("{index}{}\n", ",0".repeat(16));
+        assert_eq!(text.split_once('\n').unwrap().1, [row(start), row(start + 1)].concat());
+        assert_eq!(code, Some(0));
+    }
+}

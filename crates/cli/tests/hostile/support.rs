@@ -1,5 +1,6 @@
 //! Hostile files, made byte by byte, and the command run on them in little memory.
 
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -29,18 +30,27 @@ pub(crate) fn zeros(len: usize) -> Vec<u8> {
     frame(len, |_, _| (1, vec![0]))
 }
 
-/// A file that grows.
+/// A file that grows, behind a hole.
 #[derive(Clone)]
-pub(crate) struct File(Vec<u8>);
+pub(crate) struct File(Vec<u8>, u64);
 
 impl File {
     pub(crate) fn new() -> Self {
-        Self(vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed])
+        Self(vec![0x00, 0x21, 0x4a, 0xd9, 0xff, 0x90, 0xba, 0xed], 0)
+    }
+
+    /// A file that is longer by so many bytes, which take no room on most file systems.
+    pub(crate) fn behind(hole: u64) -> Self {
+        Self(Vec::new(), hole)
+    }
+
+    fn len(&self) -> u64 {
+        self.1 + self.0.len() as u64
     }
 
     /// Stores the bytes once, and an index that names them `blocks` times: its offset and size.
     pub(crate) fn blocks(&mut self, stored: &[u8], blocks: usize) -> (usize, usize) {
-        let parts = vec![(self.0.len() as u64, stored.len() as u32); blocks];
+        let parts = vec![(self.len(), stored.len() as u32); blocks];
         self.0.extend(stored);
         self.index(&parts)
     }
@@ -48,7 +58,7 @@ impl File {
     /// Stores each of `parts` as a block.
     pub(crate) fn parts(&mut self, parts: &[&[u8]]) -> (usize, usize) {
         let place = |part: &&[u8]| {
-            let start = self.0.len() as u64;
+            let start = self.len();
             self.0.extend(*part);
             (start, part.len() as u32)
         };
@@ -57,7 +67,7 @@ impl File {
     }
 
     fn index(&mut self, places: &[(u64, u32)]) -> (usize, usize) {
-        let start = self.0.len();
+        let start = self.len() as usize;
         self.0.extend(places.iter().flat_map(|place| place.0.to_le_bytes()));
         self.0.extend(places.iter().flat_map(|place| place.1.to_le_bytes()));
         (start, places.len() * 12)
@@ -70,7 +80,12 @@ impl File {
         self.0.extend(&schema);
         self.0.extend((schema.len() as u32).to_le_bytes());
         self.0.extend([0, 0, 0, 0, 0x01, 0x21, 0x4a, 0xd9, 0x01, 0x90, 0xba, 0xed]);
-        run_on(&self.0, arguments)
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.set_len(self.1).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(&self.0).unwrap();
+        run(arguments, &path)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Decoded blocks, kept within a bound: reading here and there in a block decodes it once.
+//! What was decoded last, kept within a bound: reading here and there in a block decodes it once, and reading on does
+//! not start over.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,27 +7,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use core_codec::izs::model::StreamId;
 
-/// Which block of which stream.
-pub(super) type Key = (StreamId, u64);
+use super::place::Place;
 
-/// Decoded blocks by what they are.
+/// Decoded blocks, and places in blocks that are too large to be kept.
 #[derive(Debug)]
 pub(super) struct BlockCache {
     budget: AtomicUsize,
-    blocks: Mutex<Blocks>,
+    kept: Mutex<Kept>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Block(StreamId, u64),
+    /// One for each stream.
+    Place(StreamId),
+}
+
+#[derive(Debug)]
+enum Entry {
+    Block(Arc<Vec<u8>>),
+    Place(Place),
+}
+
+impl Entry {
+    fn memory(&self) -> usize {
+        match self {
+            Self::Block(block) => block.len(),
+            Self::Place(place) => place.memory(),
+        }
+    }
+}
+
+/// Entries, and when each was used last.
 #[derive(Debug, Default)]
-struct Blocks {
-    by_key: HashMap<Key, (Arc<Vec<u8>>, u64)>,
+struct Kept {
+    by_key: HashMap<Key, (Entry, u64)>,
     total: usize,
     clock: u64,
 }
 
 impl BlockCache {
-    /// Keeps at most `budget` bytes, or one block that is larger; nothing when it is 0.
+    /// Keeps at most `budget` bytes.
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget: budget.into(), blocks: Mutex::default() }
+        Self { budget: budget.into(), kept: Mutex::default() }
     }
 
     /// Makes room for as many bytes at least.
@@ -34,37 +57,68 @@ impl BlockCache {
         self.budget.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// The decoded block, if it is kept.
-    pub(super) fn get(&self, key: Key) -> Option<Arc<Vec<u8>>> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.clock += 1;
-        let now = blocks.clock;
-        let (block, last_used) = blocks.by_key.get_mut(&key)?;
-        *last_used = now;
-        Some(block.clone())
+    /// The most bytes that are kept.
+    pub(super) fn budget(&self) -> usize {
+        self.budget.load(Ordering::Relaxed)
     }
 
-    /// Keeps a block, and drops those used longest ago for it.
-    pub(super) fn insert(&self, key: Key, block: Arc<Vec<u8>>) {
-        let budget = self.budget.load(Ordering::Relaxed);
-        if budget == 0 {
+    /// The decoded block, if it is kept.
+    pub(super) fn block(&self, stream: StreamId, number: u64) -> Option<Arc<Vec<u8>>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clock += 1;
+        let now = kept.clock;
+        let (entry, last_used) = kept.by_key.get_mut(&Key::Block(stream, number))?;
+        *last_used = now;
+        match entry {
+            Entry::Block(block) => Some(block.clone()),
+            Entry::Place(_) => None,
+        }
+    }
+
+    /// Takes the place where a stream was read last; it is put back by [`keep_place`](Self::keep_place).
+    pub(super) fn take_place(&self, stream: StreamId) -> Option<Place> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.remove(Key::Place(stream))? {
+            Entry::Place(place) => Some(place),
+            Entry::Block(_) => None,
+        }
+    }
+
+    /// Keeps a block, if it is not too large.
+    pub(super) fn keep_block(&self, stream: StreamId, number: u64, block: Arc<Vec<u8>>) {
+        self.keep(Key::Block(stream, number), Entry::Block(block));
+    }
+
+    /// Keeps a place in a stream, if it is not too large.
+    pub(super) fn keep_place(&self, stream: StreamId, place: Place) {
+        self.keep(Key::Place(stream), Entry::Place(place));
+    }
+
+    /// Keeps an entry, and drops those used longest ago for it.
+    fn keep(&self, key: Key, entry: Entry) {
+        let (memory, budget) = (entry.memory(), self.budget());
+        if memory > budget {
             return;
         }
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.clock += 1;
-        let now = blocks.clock;
-        blocks.total += block.len();
-        if let Some((old, _)) = blocks.by_key.insert(key, (block, now)) {
-            blocks.total -= old.len();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.remove(key);
+        while kept.total > budget - memory {
+            let oldest = kept.by_key.iter().min_by_key(|(_, (_, last_used))| *last_used);
+            let Some(oldest) = oldest.map(|(key, _)| *key) else { break };
+            kept.remove(oldest);
         }
-        while blocks.total > budget && blocks.by_key.len() > 1 {
-            let oldest =
-                blocks.by_key.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(key, _)| *key);
-            match oldest.and_then(|oldest| blocks.by_key.remove(&oldest)) {
-                Some((old, _)) => blocks.total -= old.len(),
-                None => break,
-            }
-        }
+        kept.clock += 1;
+        let now = kept.clock;
+        kept.total += memory;
+        kept.by_key.insert(key, (entry, now));
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, key: Key) -> Option<Entry> {
+        let (entry, _) = self.by_key.remove(&key)?;
+        self.total -= entry.memory();
+        Some(entry)
     }
 }
 
@@ -79,20 +133,21 @@ mod tests {
         let schema = Schema::parse(br#"{"entity":{"type":"null"}}"#, &Limits::default()).unwrap();
         let stream = schema.streams().next().unwrap();
         let cache = BlockCache::new(30);
+        let keep = |number, len| cache.keep_block(stream, number, Arc::new(vec![0; len]));
         for number in 0..3 {
-            cache.insert((stream, number), Arc::new(vec![0; 10]));
+            keep(number, 10);
         }
-        assert!(cache.get((stream, 0)).is_some());
-        cache.insert((stream, 3), Arc::new(vec![0; 10]));
-        assert!(cache.get((stream, 1)).is_none());
-        assert!(cache.get((stream, 0)).is_some());
-        cache.insert((stream, 0), Arc::new(vec![0; 20]));
-        assert_eq!(cache.blocks.lock().unwrap().total, 30);
-        cache.insert((stream, 9), Arc::new(vec![0; 31]));
-        assert!(cache.get((stream, 9)).is_some(), "what is over the budget alone");
-        assert_eq!(cache.blocks.lock().unwrap().total, 31);
+        assert!(cache.block(stream, 0).is_some());
+        keep(3, 10);
+        assert!(cache.block(stream, 1).is_none());
+        assert!(cache.block(stream, 0).is_some());
+        keep(0, 20);
+        assert_eq!(cache.kept.lock().unwrap().total, 30);
+        keep(9, 31);
+        assert!(cache.block(stream, 9).is_none(), "what is over the budget alone");
+        assert_eq!(cache.kept.lock().unwrap().total, 30);
         let none = BlockCache::new(0);
-        none.insert((stream, 0), Arc::new(vec![0; 10]));
-        assert!(none.get((stream, 0)).is_none());
+        none.keep_block(stream, 0, Arc::new(vec![0; 10]));
+        assert!(none.block(stream, 0).is_none());
     }
 }

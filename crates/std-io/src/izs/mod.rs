@@ -5,6 +5,7 @@ mod budget;
 mod cache;
 mod overview;
 mod pipeline;
+mod place;
 mod rewrite;
 mod rows;
 mod verify;
@@ -109,16 +110,19 @@ impl IzsFile {
         self.izs.file_len()..self.input.len()
     }
 
-    /// Bounds the decoded blocks that are kept for later reads (16 MiB by default), but for one block that is larger
-    /// alone; 0 keeps none. Only blocks that are read in part are kept: whoever reads all of a block has it.
+    /// Bounds what is kept of decoded blocks for later reads (16 MiB by default); 0 keeps nothing. Only blocks that are
+    /// read in part are kept: whoever reads all of a block has it.
+    ///
+    /// The streams of an entity share it evenly. Of a block that is larger than its share, a piece and the decoder's place
+    /// are kept, so that reading on goes on there and reading elsewhere starts over at the start of the block; where the
+    /// window of the decoder is too large for that, as large a piece as there is room for.
     #[must_use]
     pub fn with_block_cache(mut self, bytes: usize) -> Self {
         self.cache = BlockCache::new(bytes);
         self
     }
 
-    /// Makes room for as many bytes of decoded blocks at least: whoever reads several streams side by side, part by
-    /// part, wants a block of each kept.
+    /// Makes room for as many bytes at least: for who reads an entity of many streams, part by part.
     pub fn reserve_block_cache(&self, bytes: usize) {
         self.cache.reserve(bytes);
     }
@@ -172,7 +176,12 @@ impl IzsFile {
     /// # Errors
     /// When its descriptor or index is not valid; see [`Izs::stream`].
     pub fn stream(&self, id: StreamId) -> Result<IzsStream<'_>, Error> {
-        Ok(IzsStream { reader: self.izs.stream(id, &self.limits)?, file: self })
+        self.stream_within(id, self.cache.budget())
+    }
+
+    /// A stream of which only so many decoded bytes are kept.
+    fn stream_within(&self, id: StreamId, share: usize) -> Result<IzsStream<'_>, Error> {
+        Ok(IzsStream { reader: self.izs.stream(id, &self.limits)?, file: self, share })
     }
 }
 
@@ -181,6 +190,8 @@ impl IzsFile {
 pub struct IzsStream<'a> {
     file: &'a IzsFile,
     reader: StreamReader<'a>,
+    /// Bytes that may be kept of its decoded blocks.
+    share: usize,
 }
 
 impl<'a> IzsStream<'a> {
@@ -364,10 +375,10 @@ impl<'a> IzsStream<'a> {
     }
 
     /// Reads the bytes `inside` a decoded block into `out`. A block that is wanted as a whole decodes straight into
-    /// it, any other by way of the cache.
+    /// it, any other by way of the cache, where its share is large enough.
     fn read_part(&self, block: &Block, inside: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
         let len = self.reader.block_bytes(block.number)?;
-        let key = (self.reader.id(), block.number);
+        let id = self.reader.id();
         let decode = |out: &mut [u8]| {
             self.file.input.run(|source| {
                 // Checks that it is not too long to be fetched.
@@ -378,14 +389,17 @@ impl<'a> IzsStream<'a> {
         if inside == (0..len) {
             return decode(out);
         }
-        if let Some(whole) = self.file.cache.get(key) {
+        if len > self.share {
+            return self.read_on(block, inside, out);
+        }
+        if let Some(whole) = self.file.cache.block(id, block.number) {
             out.copy_from_slice(&whole[inside]);
             return Ok(());
         }
         let mut whole = zeroed(len)?;
         decode(&mut whole)?;
         out.copy_from_slice(&whole[inside]);
-        self.file.cache.insert(key, Arc::new(whole));
+        self.file.cache.keep_block(id, block.number, Arc::new(whole));
         Ok(())
     }
 
@@ -393,7 +407,7 @@ impl<'a> IzsStream<'a> {
     fn is_cached(&self, block: &Block, elements: &Range<u64>) -> bool {
         let whole = self.reader.block_bytes(block.number).map(|len| 0..len);
         self.reader.bytes_inside(block.number, elements) != whole
-            && self.file.cache.get((self.reader.id(), block.number)).is_some()
+            && self.file.cache.block(self.reader.id(), block.number).is_some()
     }
 
     /// Calls `each` for every block that `elements` touch, with its stored bytes at hand.

@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::sync::PoisonError;
 
 use core_codec::error::ErrorKind;
-use core_codec::izs::model::{EntityId, Field, FieldValue, Kind, Link, Scale, Value, distinct_names};
+use core_codec::izs::model::{
+    EntityId, Field, FieldValue, Kind, Link, Role, Scale, StreamId, Value, distinct_names,
+};
 
-use super::{IzsFile, numbers, overview};
+use super::{IzsFile, IzsStream, numbers, overview};
 use crate::error::Error;
 
 /// Bytes that the values of one read may take, names included.
@@ -19,11 +21,13 @@ const VALUE: u64 = size_of::<Value>() as u64;
 const MEMBER: u64 = 32;
 
 /// How elements are read as values.
-struct Reading {
+pub(super) struct Reading {
     /// What all values may still take.
     left: u64,
     /// Numbers become quantities.
     scaled: bool,
+    /// What may be kept of the decoded blocks of each stream.
+    share: usize,
 }
 
 /// What makes a value of the bits of an element.
@@ -137,10 +141,15 @@ impl IzsFile {
     /// Element `i` of a `union` is the one of its variant that comes after as many as elements before `i` have the same
     /// tag; to find it, all tags before are read.
     ///
+    /// Who reads all rows does so part by part, in order: that decodes each block once, in the memory of the values and of
+    /// what is [kept](Self::with_block_cache) of the blocks of all streams together, however many and large they are.
+    /// (Only where a stream's share of that is smaller than the window of its decoder, a block is decoded as often as
+    /// its share goes into it.)
+    ///
     /// # Errors
     /// When the range passes the end, holds too much at once (32 MiB, estimated), or a block is damaged.
     pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
-        self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: false })
+        self.values_within(entity, elements, &mut self.reading(entity, false))
     }
 
     /// Reads elements as [`values`](Self::values) does, but numbers of entities (and fields of a `tuple`) with
@@ -151,7 +160,22 @@ impl IzsFile {
     /// is not a number, such as a `bit_struct`.
     pub fn scaled_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
         self.check_scales(entity)?;
-        self.values_within(entity, elements, &mut Reading { left: MOST_BYTES, scaled: true })
+        self.values_within(entity, elements, &mut self.reading(entity, true))
+    }
+
+    /// How an entity is read: all the streams below it side by side.
+    pub(super) fn reading(&self, entity: EntityId, scaled: bool) -> Reading {
+        let streams = self.streams_below(entity).count().max(1);
+        Reading { left: MOST_BYTES, scaled, share: self.cache.budget() / streams }
+    }
+
+    /// The streams that hold the elements of an entity and of the entities below it.
+    pub fn streams_below(&self, entity: EntityId) -> impl Iterator<Item = StreamId> {
+        let schema = self.schema();
+        schema.streams().filter(move |&id| {
+            let mut above = std::iter::successors(Some(schema[id].entity()), |&id| schema[id].parent());
+            schema[id].role() == Role::Data && above.any(|above| above == entity)
+        })
     }
 
     /// Sees that no scale would be left out: those of entities that are no numbers say nothing of how they are meant.
@@ -191,7 +215,7 @@ impl IzsFile {
         Ok(scales.into_iter().map(cell).collect())
     }
 
-    fn values_within(
+    pub(super) fn values_within(
         &self,
         entity: EntityId,
         elements: Range<u64>,
@@ -263,14 +287,14 @@ impl IzsFile {
     ) -> Result<Vec<Value>, Error> {
         let child = self.inner_entity(entity)?;
         self.charge_values(entity, &elements, reading)?;
-        let ends = self.ends(entity, &elements)?;
+        let ends = self.ends(entity, &elements, reading.share)?;
         let start = ends.first().copied().unwrap_or(0);
         let inner = start..ends.last().copied().unwrap_or(start);
         if *self.schema()[child].kind() == Kind::Character {
             // A byte that is not UTF-8 becomes three.
             self.charge(entity, inner.end - inner.start, 4, reading)?;
             let (stream, _) = self.fields(child)?;
-            let bytes = self.stream(stream)?.read::<u8>(inner)?;
+            let bytes = self.stream_within(stream, reading.share)?.read::<u8>(inner)?;
             let places = ends.windows(2).map(|pair| (pair[0] - start) as usize..(pair[1] - start) as usize);
             let text = |place| String::from_utf8_lossy(&bytes[place]).into();
             return Ok(places.map(|place| Value::String(text(place))).collect());
@@ -282,9 +306,9 @@ impl IzsFile {
 
     /// Where the element before the range ends in the child, then where each of the range does; checked never to
     /// go back, so that every pair is a range inside the child.
-    fn ends(&self, entity: EntityId, elements: &Range<u64>) -> Result<Vec<u64>, Error> {
+    fn ends(&self, entity: EntityId, elements: &Range<u64>, share: usize) -> Result<Vec<u64>, Error> {
         let (id, _) = self.fields(entity)?;
-        let stream = self.stream(id)?;
+        let stream = self.stream_within(id, share)?;
         let before = elements.start.saturating_sub(1);
         let mut ends = Vec::new();
         stream.for_each_part(before..elements.end.max(before), |_, bytes| {
@@ -313,7 +337,7 @@ impl IzsFile {
         reading: &mut Reading,
     ) -> Result<Vec<Value>, Error> {
         let (id, _) = self.fields(entity)?;
-        let stream = self.stream(id)?;
+        let stream = self.stream_within(id, reading.share)?;
         let count = self.charge_values(entity, &elements, reading)?;
         let mut cells = cells.iter().cycle();
         let mut values = Vec::with_capacity(count);
@@ -376,8 +400,8 @@ impl IzsFile {
         let variants = self.schema()[entity].children();
         let count = self.charge_values(entity, &elements, reading)?;
         let (id, _) = self.fields(entity)?;
-        let stream = self.stream(id)?;
-        let before = self.tally(entity, elements.start)?;
+        let stream = self.stream_within(id, reading.share)?;
+        let before = self.tally(entity, elements.start, &stream)?;
         let mut after = before.clone();
         let mut tags = Vec::with_capacity(count);
         stream.for_each_part(elements.clone(), |_, bytes| {
@@ -400,14 +424,12 @@ impl IzsFile {
 
     /// How many elements of a union before `at` have each tag. Goes on from where the last read ended or, for one who
     /// reads the same again, began: who reads part by part counts each element once.
-    fn tally(&self, union: EntityId, at: u64) -> Result<Vec<u64>, Error> {
+    fn tally(&self, union: EntityId, at: u64, stream: &IzsStream) -> Result<Vec<u64>, Error> {
         let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
         let marks = tallies.get(&union).into_iter().flatten();
         let last = marks.filter(|(place, _)| *place <= at).max_by_key(|(place, _)| *place).cloned();
         drop(tallies);
         let (from, mut counts) = last.unwrap_or_else(|| (0, vec![0; self.schema()[union].children().len()]));
-        let (id, _) = self.fields(union)?;
-        let stream = self.stream(id)?;
         stream.for_each_part(from..at, |_, bytes| {
             count_tags(&mut counts, numbers(stream.descriptor().element, bytes));
             Ok::<_, Error>(())

@@ -94,7 +94,10 @@ impl IzsFile {
             }
         };
         let clock = schema.ticks(of)?;
-        let ticks = self.values(of, elements)?.into_iter().map(|time| Some(times_of(&time)?.0));
+        let ticks = self
+            .values_within(of, elements, &mut self.reading(entity, false))?
+            .into_iter()
+            .map(|time| Some(times_of(&time)?.0));
         let moments = ticks.map(|tick| Some(clock.at(tick?))).collect::<Option<_>>();
         moments.ok_or_else(|| self.no_view(of, "no times: a time is not an unsigned integer"))
     }

@@ -37,7 +37,7 @@ mod footers;
 mod stream;
 
 pub use footers::Footers;
-pub use stream::{Block, StreamReader};
+pub use stream::{Block, BlockDecoder, StreamReader};
 
 use core::ops::Range;
 

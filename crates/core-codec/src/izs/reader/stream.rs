@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 
 use super::Izs;
@@ -17,6 +18,10 @@ use crate::source::{Poll, Source};
 /// Bytes of the parts that a block is decoded in: whole elements, and no more than caches hold.
 const PART: usize = 256 << 10;
 
+/// Stored bytes that are asked for at a time where a block is decoded step by step.
+const STORED: u64 = 1 << 20;
+const _: () = assert!(STORED as usize >= zstd::LEAST_STORED);
+
 /// A block of a stream and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -24,6 +29,58 @@ pub struct Block {
     pub number: u64,
     /// Where it stands in the file; checked to lie inside it.
     pub bytes: Range<u64>,
+}
+
+/// A place in a block, from which [`StreamReader::decode_on`] goes on.
+pub struct BlockDecoder {
+    block: Block,
+    /// Decoded bytes of all of the block.
+    len: usize,
+    /// Of those, how many are done with.
+    position: usize,
+    /// Stored bytes that are done with.
+    read: u64,
+    state: State,
+}
+
+enum State {
+    /// The block is stored as it is.
+    Plain,
+    Frames(zstd::Decoder),
+    /// What would take more memory step by step: nothing yet, then all of it.
+    Whole(Vec<u8>),
+}
+
+impl BlockDecoder {
+    /// Decoded bytes of the block before the place.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        match &self.state {
+            State::Plain => 0,
+            State::Frames(decoder) => decoder.memory(),
+            State::Whole(bytes) => bytes.len(),
+        }
+    }
+
+    /// The stored bytes that come next, up to the same byte for a while: so that they are fetched together.
+    fn piece(&self) -> Range<u64> {
+        let Range { start, end } = self.block.bytes;
+        let read = if matches!(self.state, State::Plain) { self.position as u64 } else { self.read };
+        let reach = (read + zstd::LEAST_STORED as u64).next_multiple_of(STORED);
+        start + read..end.min(start.saturating_add(reach))
+    }
+}
+
+impl fmt::Debug for BlockDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockDecoder").field("block", &self.block).field("position", &self.position).finish()
+    }
 }
 
 /// Reads one stream. It holds nothing but references: the elements go to the caller's buffers.
@@ -156,27 +213,26 @@ impl<'a> StreamReader<'a> {
     /// # Errors
     /// When the block does not decode to exactly that many bytes.
     pub fn decode(&self, block: &Block, stored: &[u8], out: &mut [u8]) -> Result<(), Error> {
-        let fail = |kind| self.block_error(block.number, kind).at(block.bytes.start);
         match &self.descriptor.compress {
-            Method::Known(Compression::Zstd) => zstd::decode(stored, out).map_err(fail),
+            Method::Known(Compression::Zstd) => {
+                zstd::decode(stored, out).map_err(|kind| self.at_block(block, kind))
+            }
             Method::Known(Compression::None) if stored.len() == out.len() => {
                 out.copy_from_slice(stored);
                 Ok(())
             }
-            Method::Known(Compression::None) => Err(self.wrong_length(block, stored.len(), out.len())),
+            Method::Known(Compression::None) => Err(self.wrong_length(block, stored.len() as u64, out.len())),
             Method::Other(name) => Err(self.unknown(block, name)),
         }
     }
 
-    fn wrong_length(&self, block: &Block, found: usize, expected: usize) -> Error {
-        let (expected, found) = (expected as u64, found as u64);
-        let kind = ErrorKind::Mismatch { what: "stored bytes", expected, found };
-        self.block_error(block.number, kind).at(block.bytes.start)
+    fn wrong_length(&self, block: &Block, found: u64, expected: usize) -> Error {
+        let kind = ErrorKind::Mismatch { what: "stored bytes", expected: expected as u64, found };
+        self.at_block(block, kind)
     }
 
     fn unknown(&self, block: &Block, name: &str) -> Error {
-        let error = self.block_error(block.number, ErrorKind::Unsupported("compression"));
-        error.at(block.bytes.start).detail(format!("{name:?}"))
+        self.at_block(block, ErrorKind::Unsupported("compression")).detail(format!("{name:?}"))
     }
 
     /// Decodes all of a block as [`decode`](Self::decode) does, and gives the bytes to `each` in parts of whole elements:
@@ -195,11 +251,102 @@ impl<'a> StreamReader<'a> {
         match &self.descriptor.compress {
             Method::Known(Compression::None) if stored.len() == len => stored.chunks(PART).for_each(each),
             Method::Known(Compression::Zstd) => zstd::decode_in_parts(stored, len as u64, PART, each)
-                .map_err(|kind| self.block_error(block.number, kind).at(block.bytes.start))?,
-            Method::Known(Compression::None) => return Err(self.wrong_length(block, stored.len(), len)),
+                .map_err(|kind| self.at_block(block, kind))?,
+            Method::Known(Compression::None) => {
+                return Err(self.wrong_length(block, stored.len() as u64, len));
+            }
             Method::Other(name) => return Err(self.unknown(block, name)),
         }
         Ok(())
+    }
+
+    /// The start of a block, to be decoded step by step.
+    ///
+    /// # Errors
+    /// When it is too long, or in an unknown compression.
+    pub fn decoder(&self, block: &Block) -> Result<BlockDecoder, Error> {
+        let len = self.block_bytes(block.number)?;
+        let stored = block.bytes.end - block.bytes.start;
+        let state = match &self.descriptor.compress {
+            Method::Known(Compression::None) if stored == len as u64 => State::Plain,
+            Method::Known(Compression::None) => return Err(self.wrong_length(block, stored, len)),
+            Method::Known(Compression::Zstd) => {
+                let decoder = zstd::Decoder::new(len as u64);
+                State::Frames(decoder.map_err(|kind| self.at_block(block, kind))?)
+            }
+            Method::Other(name) => return Err(self.unknown(block, name)),
+        };
+        Ok(BlockDecoder { block: block.clone(), len, position: 0, read: 0, state })
+    }
+
+    /// Decodes on into `out`, and asks for what of the block is needed for it; how many bytes there are. Of a block that
+    /// has ended, as it should, there are none: asking for more than it has finds what is wrong with its end.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_on<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        place: &mut BlockDecoder,
+        out: &mut [u8],
+    ) -> Poll<usize> {
+        let left = place.len - place.position;
+        let (wanted, mut beyond) = (left.min(out.len()), [0]);
+        let out = if left > 0 { &mut out[..wanted] } else { &mut beyond[..] };
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let written = self.step(source, place, out)?;
+        let kind = match written {
+            0 if left > 0 => {
+                let (expected, found) = (place.len as u64, place.position as u64);
+                ErrorKind::Mismatch { what: "decoded bytes", expected, found }
+            }
+            more if more > left => zstd::TOO_LONG,
+            _ => {
+                place.position += written;
+                return Ok(written);
+            }
+        };
+        Err(self.at_block(&place.block, kind).into())
+    }
+
+    /// The next bytes, as many as there are at once; none at the end.
+    fn step<S: Source + ?Sized>(&self, source: &S, place: &mut BlockDecoder, out: &mut [u8]) -> Poll<usize> {
+        loop {
+            let piece = place.piece();
+            let fail = |kind| self.at_block(&place.block, kind);
+            let bytes = match &mut place.state {
+                State::Plain => source.bytes(piece)?,
+                State::Whole(bytes) => {
+                    if bytes.is_empty() {
+                        let stored = source.bytes(place.block.bytes.clone())?;
+                        *bytes = zstd::decode_whole(stored, place.len as u64).map_err(fail)?;
+                    }
+                    &bytes[place.position..]
+                }
+                State::Frames(frames) => {
+                    let is_rest = piece.end == place.block.bytes.end;
+                    let step = match frames.decode(source.bytes(piece)?, is_rest, out) {
+                        Err(zstd::WINDOW_TOO_LARGE) => {
+                            place.state = State::Whole(Vec::new());
+                            continue;
+                        }
+                        step => step.map_err(fail)?,
+                    };
+                    place.read += step.read as u64;
+                    match step.written {
+                        0 if is_rest => frames.finish().map_err(fail)?,
+                        0 => continue,
+                        _ => {}
+                    }
+                    return Ok(step.written);
+                }
+            };
+            let written = out.len().min(bytes.len());
+            out[..written].copy_from_slice(&bytes[..written]);
+            return Ok(written);
+        }
     }
 
     /// Reads a range of elements as little-endian bytes. Decodes only the blocks that the range touches.
@@ -309,6 +456,10 @@ impl<'a> StreamReader<'a> {
 
     fn error(&self, structure: &'static str, kind: ErrorKind) -> Error {
         Error::new(structure, kind).item(self.pointer())
+    }
+
+    fn at_block(&self, block: &Block, kind: ErrorKind) -> Error {
+        self.block_error(block.number, kind).at(block.bytes.start)
     }
 
     fn block_error(&self, number: u64, kind: ErrorKind) -> Error {
