@@ -85,6 +85,9 @@ impl Value {
             Self::Null => "null",
             Self::Bool(_) => "a boolean",
             Self::Unsigned(_) | Self::Negative(_) => "an integer",
+            Self::Number(text) if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) => {
+                "an integer of more than 64 bits"
+            }
             Self::Float(_) | Self::Number(_) => "a float",
             Self::String(_) => "a string",
             Self::Array(_) => "an array",

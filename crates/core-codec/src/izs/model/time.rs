@@ -110,7 +110,8 @@ impl Clock {
 /// A time, exactly.
 ///
 /// Shown as a date and time of RFC 3339 in UTC where it is one, else in seconds; with as many digits, in groups of
-/// three, as it needs.
+/// three, as it needs. A year that RFC 3339 has no digits for, before 0 or after 9999, has a sign and six digits or more,
+/// as ISO 8601 expands it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// Since 1970-01-01 UTC, or since element 0.
@@ -123,14 +124,17 @@ impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = i128::from(PICOSECONDS);
         let (seconds, fraction) = (self.picoseconds.div_euclid(unit), self.picoseconds.rem_euclid(unit));
-        match i64::try_from(seconds / 86_400) {
-            Ok(_) if self.is_date => {
-                let (year, month, day) = date(seconds.div_euclid(86_400));
-                let of_day = seconds.rem_euclid(86_400);
-                let (hour, minute) = (of_day / 3600, of_day / 60 % 60);
-                write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}", of_day % 60)?;
+        if self.is_date {
+            let (year, month, day) = date(seconds.div_euclid(86_400));
+            let of_day = seconds.rem_euclid(86_400);
+            let (hour, minute) = (of_day / 3600, of_day / 60 % 60);
+            match year {
+                0..=9999 => write!(f, "{year:04}")?,
+                _ => write!(f, "{year:+07}")?,
             }
-            _ => write!(f, "{seconds}")?,
+            write!(f, "-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}", of_day % 60)?;
+        } else {
+            write!(f, "{seconds}")?;
         }
         let (mut digits, mut shown) = (12, fraction);
         while digits > 0 && shown % 1000 == 0 {
@@ -387,6 +391,9 @@ mod tests {
             "2024-00-01T00:00:00Z",
             "2024-01-00T00:00:00Z",
             "+024-01-01T00:00:00Z",
+            "-0001-01-01T00:00:00Z",
+            "+010000-01-01T00:00:00Z",
+            "10000-01-01T00:00:00Z",
         ] {
             assert_eq!(parse_rfc3339(text), None, "{text}");
         }
@@ -429,7 +436,12 @@ mod tests {
         assert_eq!(shown(dated("2024-02-29T12:34:56.789Z"), 86_400_001), "2024-03-01T12:34:56.790Z");
         assert_eq!(shown(dated("1969-12-31T23:59:59.5Z"), 0), "1969-12-31T23:59:59.500Z");
         assert_eq!(shown(dated("0001-01-01T00:00:00+01:00"), 0), "0000-12-31T23:00:00Z");
-        assert!(shown(dated("2024-01-01T00:00:00Z"), u64::MAX).starts_with("584"));
+        assert_eq!(shown(dated("2024-01-01T00:00:00Z"), u64::MAX), "+584556073-04-02T14:25:51.615Z");
+        assert_eq!(shown(dated("9999-12-31T23:59:59.999Z"), 0), "9999-12-31T23:59:59.999Z");
+        assert_eq!(shown(dated("9999-12-31T23:59:59.999Z"), 1), "+010000-01-01T00:00:00Z");
+        assert_eq!(shown(dated("0000-01-01T00:30:00+01:00"), 0), "-000001-12-31T23:30:00Z");
+        let last = Moment { picoseconds: i128::MAX, is_date: true };
+        assert!(alloc::format!("{last}").starts_with("+5391559471918241467-01-05T"), "{last}");
     }
 
     proptest! {
