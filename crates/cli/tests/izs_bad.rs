@@ -16,7 +16,7 @@ const TABLE: &[Row] = &[
     ("01_truncated_footer", 1, "footer at byte", [1, 1]),
     // The header only identifies a file; a file whose footer is right opens.
     ("02b_bad_header_magic", 0, GOOD, [0, 0]),
-    ("02c_reserved_nonzero", 1, "reserved bytes: expected 0, found 1", [1, 1]),
+    ("02c_reserved_nonzero", 1, "reserved bytes 4..8 of the footer: expected 0, found 1", [1, 1]),
     ("03_schema_len_gt_file", 1, "schema length: expected 0 to", [1, 1]),
     ("05_invalid_json", 1, "schema at byte 8: malformed JSON: key must be a string at line 1", [1, 1]),
     ("05b_schema_not_zstd", 1, "schema at byte 8: zstd:", [1, 1]),

@@ -39,9 +39,6 @@ use crate::input::{Access, Input};
 /// Blocks whose index entries are looked up together.
 const INDEX_BATCH: u64 = 4096;
 
-/// How many bytes that look like a footer are tried: in a file that nobody has made for it, the first is one.
-const FOOTER_MATCHES: usize = 32;
-
 /// Bytes of a decoded block that is not held as a whole where its parts will do.
 const LARGE: usize = 4 << 20;
 
@@ -84,17 +81,13 @@ impl IzsFile {
     /// being [added in its place](IzsAppend::open_in_place), or was until a crash, as it was before.
     ///
     /// # Errors
-    /// When there is no such footer, or many bytes that look like one.
+    /// When there is no such footer, or so many that are none that looking further would take too long.
     pub fn open_last(input: Input, limits: Limits) -> Result<Self, Error> {
         let mut footers = input.run(|source| Ok(Footers::new(source)))?;
-        let mut matches = 0;
-        while !footers.is_done() && matches < FOOTER_MATCHES {
+        while !footers.is_done() {
             let Some(end) = input.run(|source| footers.step(source))? else { continue };
-            matches += 1;
-            match input.run(|source| reader::open_at(source, end, &limits)) {
-                Ok(izs) => return Ok(Self::of(input, izs, limits)),
-                Err(Error::Format(_)) => {}
-                Err(other) => return Err(other),
+            if let Some(izs) = input.run(|source| footers.open(source, end, &limits))? {
+                return Ok(Self::of(input, izs, limits));
             }
         }
         Err(core_codec::Error::new("file", ErrorKind::Invalid("has no complete footer")).into())

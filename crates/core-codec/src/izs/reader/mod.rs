@@ -95,14 +95,7 @@ impl Izs {
 /// # Errors
 /// When the footer or the schema is damaged.
 pub fn open<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Izs> {
-    open_at(source, source.len(), limits)
-}
-
-/// As [`open`], as if the file were `file_len` bytes long: what it was before something was added; see [`Footers`].
-///
-/// # Errors
-/// As [`open`].
-pub fn open_at<S: Source + ?Sized>(source: &S, file_len: u64, limits: &Limits) -> Poll<Izs> {
+    let file_len = source.len();
     let Some(footer_start) = file_len.checked_sub(Footer::LEN as u64) else {
         let kind = ErrorKind::Truncated { needed: Footer::LEN as u64, available: file_len };
         return Err(Error::new("footer", kind).at(0).into());
@@ -110,24 +103,8 @@ pub fn open_at<S: Source + ?Sized>(source: &S, file_len: u64, limits: &Limits) -
     let tail_start = file_len.saturating_sub(TAIL_LEN);
     let tail = source.bytes(tail_start..file_len)?;
     // `tail` ends with the file and has at least the footer's 16 bytes.
-    let footer = wire::parse_all("footer", footer_start, &tail[tail.len() - Footer::LEN..], Footer::parse)
-        .map_err(|error| error.detail("the file is cut off, or was never finished"))?;
-    if footer.reserved != 0 {
-        let kind = ErrorKind::Mismatch { what: "reserved bytes", expected: 0, found: footer.reserved.into() };
-        return Err(Error::new("footer", kind).at(footer_start + 4).into());
-    }
-    let Some(start) = footer_start.checked_sub(footer.schema_len.into()) else {
-        let kind = ErrorKind::OutOfRange {
-            what: "schema length",
-            min: 0,
-            max: footer_start,
-            found: footer.schema_len.into(),
-        };
-        return Err(Error::new("footer", kind).at(footer_start).into());
-    };
-    let schema_bytes = start..footer_start;
-    limits::check("compressed schema bytes", footer.schema_len.into(), limits.metadata_bytes)
-        .map_err(|kind| Error::new("schema", kind).at(start))?;
+    let schema_bytes = place_of_schema(&tail[tail.len() - Footer::LEN..], footer_start, limits)?;
+    let start = schema_bytes.start;
     let stored = match start.checked_sub(tail_start) {
         // Inside the tail, where it was asked for as part of it.
         Some(at) => &tail[at as usize..tail.len() - Footer::LEN],
@@ -137,4 +114,23 @@ pub fn open_at<S: Source + ?Sized>(source: &S, file_len: u64, limits: &Limits) -
         .map_err(|kind| Error::new("schema", kind).at(start))?;
     let schema = Schema::parse(&text, limits).map_err(|error| error.at(start))?;
     Ok(Izs { schema, schema_bytes, file_len })
+}
+
+/// Where the schema stands, by the footer, which starts at `at`.
+fn place_of_schema(footer: &[u8], at: u64, limits: &Limits) -> Result<Range<u64>, Error> {
+    let footer = wire::parse_all("footer", at, footer, Footer::parse)
+        .map_err(|error| error.detail("the file is cut off, or was never finished"))?;
+    if footer.reserved != 0 {
+        let found = footer.reserved.into();
+        let kind = ErrorKind::Mismatch { what: "reserved bytes 4..8 of the footer", expected: 0, found };
+        return Err(Error::new("footer", kind).at(at + 4));
+    }
+    let found = footer.schema_len.into();
+    let Some(start) = at.checked_sub(found) else {
+        let kind = ErrorKind::OutOfRange { what: "schema length", min: 0, max: at, found };
+        return Err(Error::new("footer", kind).at(at));
+    };
+    limits::check("compressed schema bytes", found, limits.metadata_bytes)
+        .map_err(|kind| Error::new("schema", kind).at(start))?;
+    Ok(start..at)
 }
