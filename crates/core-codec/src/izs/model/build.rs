@@ -57,7 +57,8 @@ struct Builder<'a> {
 /// Where an entity stands.
 #[derive(Clone, Copy)]
 struct Place {
-    /// In the elements of an entity above it, so that it has no stream of its own.
+    /// In the elements of an entity above it, so that it has no stream of its own; or maybe so, below a node that is
+    /// not understood.
     in_element: bool,
     /// Length of the parent's JSON pointer.
     pointer_len: u64,
@@ -168,9 +169,13 @@ impl Builder<'_> {
         members: &mut Object,
     ) -> Option<StreamId> {
         let wanted = (kind.is_field() || matches!(kind, Kind::VariableArray | Kind::Union)) && !in_element;
-        if matches!(kind, Kind::Opaque(_))
-            && members.get("data").is_some_and(|data| data.as_object().is_none())
-        {
+        let stays = match members.get("data") {
+            Some(Value::Object(_)) | None => false,
+            // What is null where no stream belongs is kept as it is.
+            Some(Value::Null) => !wanted,
+            Some(_) => matches!(kind, Kind::Opaque(_)),
+        };
+        if stays {
             return None;
         }
         match members.take("data") {
@@ -229,7 +234,8 @@ impl Builder<'_> {
         pointer_len: u64,
     ) -> Result<(), Error> {
         let mut children = Vec::new();
-        let place = Place { in_element: matches!(kind, Kind::BitStruct | Kind::Tagged { .. }), pointer_len };
+        let in_element = matches!(kind, Kind::BitStruct | Kind::Tagged { .. } | Kind::Opaque(_));
+        let place = Place { in_element, pointer_len };
         for container in CONTAINERS {
             if !holds_named(kind, members, container) {
                 continue;
@@ -298,6 +304,23 @@ mod tests {
         let schema = Schema::parse(text.as_bytes(), &Limits::default()).unwrap();
         let kept = schema[schema.root()].attributes().get("summaries").and_then(Value::as_object);
         assert_eq!(kept.map(Object::len), Some(200_000));
+    }
+
+    /// What is below a node that is not understood may lie in its elements.
+    #[test]
+    fn below_what_is_not_understood_no_stream_is_missed() {
+        let tagged = |bits: u32| {
+            let text = format!(
+                r#"{{"entity":{{"type":"tagged","tag_bits":{bits},"values":{{"a":{{"type":"bits","bits":2}}}},
+                "data":{{}}}}}}"#
+            );
+            Schema::parse(text.as_bytes(), &Limits::default()).unwrap()
+        };
+        for (bits, is_understood) in [(1, true), (65, false)] {
+            let schema = tagged(bits);
+            let is_opaque = matches!(schema[schema.root()].kind(), Kind::Opaque(_));
+            assert_eq!((is_opaque, schema.streams().len()), (!is_understood, 1), "{bits}");
+        }
     }
 
     #[test]

@@ -401,7 +401,8 @@ pub(super) fn check_attribute(value: &Value) -> Result<(), &'static str> {
 
 impl Schema {
     /// Whether the kind of the entity has a stream, and no entity above holds its bits.
-    pub(super) fn may_have_stream(&self, id: EntityId) -> bool {
+    #[must_use]
+    pub fn may_have_stream(&self, id: EntityId) -> bool {
         let entity = &self[id];
         let in_element = entity
             .parent()

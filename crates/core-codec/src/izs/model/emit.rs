@@ -451,6 +451,7 @@ mod tests {
             r#"{"type":"int","bits":12,"pos":64,DATA}"#,
             r#"{"type":"tagged","tag_bits":2,"values":[]}"#,
             r#"{"type":"hologram","children":{},"data":null}"#,
+            r#"{"type":"group","children":{},"data":null}"#,
             r#"{"type":7,"x":1}"#,
         ] {
             let text = emit(node, Dialect::Spec, Strictness::Keep).unwrap();

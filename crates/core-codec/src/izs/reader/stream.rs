@@ -1,7 +1,7 @@
 //! One stream: its block index, its blocks, its elements.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -433,8 +433,10 @@ impl<'a> StreamReader<'a> {
 
     fn check_index(&self) -> Result<(), Error> {
         let Descriptor { i_offset, i_size, end, block, .. } = *self.descriptor;
-        if let Method::Other(name) = &self.descriptor.i_compress {
+        let i_compress = &self.descriptor.i_compress;
+        if *i_compress != Method::Known(Compression::None) {
             let kind = ErrorKind::Unsupported("index compression");
+            let name = i_compress.to_string();
             return Err(self.error("block index", kind).at(i_offset).detail(format!("{name:?}")));
         }
         if i_size > 0 {

@@ -146,7 +146,7 @@ const fn check_packed(children: &[(&str, Entity<'_>)], width: u8) -> Result<(), 
 }
 
 /// Keys with a meaning of their own, here or to later readers, which therefore cannot name an attribute.
-pub(in crate::izs) const RESERVED: [&str; 14] = [
+pub const RESERVED: [&str; 14] = [
     "type",
     "pos",
     "bits",

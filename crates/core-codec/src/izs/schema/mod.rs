@@ -23,9 +23,7 @@ mod check;
 #[cfg(feature = "defmt")]
 mod format;
 
-#[cfg(feature = "alloc")]
-pub(in crate::izs) use check::RESERVED;
-pub use check::SchemaError;
+pub use check::{RESERVED, SchemaError};
 
 use core::marker::PhantomData;
 
