@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
 
 use core_codec::izs::model::{Kind, Role, SchemaBuilder, Value};
-use core_codec::izs::{Compression, Element};
+use core_codec::izs::{Compression, Dialect, Element};
 use core_codec::{ErrorKind, Limits};
 use std_io::{Access, Basis, Error, Fetch, FileRanges, Input, IzsFile, IzsWriter, WriteOptions};
 
@@ -186,7 +186,7 @@ fn rows_of_a_union_are_counted_once() {
     let rows = 40 * 4096;
     let zeros = vec![0; rows as usize];
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-    fs::write(&path, made_bytes(schema, &[("u8", &zeros), ("u8", &zeros)])).unwrap();
+    fs::write(&path, made_bytes(Dialect::Spec, schema, &[("u8", &zeros), ("u8", &zeros)])).unwrap();
     let count = Arc::new(AtomicUsize::new(0));
     let ranges = FileRanges::new(fs::File::open(&path).unwrap()).unwrap();
     let input = Input::fetching(Counting(ranges, count.clone())).with_cache(0);

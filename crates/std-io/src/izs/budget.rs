@@ -40,11 +40,19 @@ impl Budget {
     /// # Errors
     /// [`ErrorKind::Limit`] when there is less left, or the stream alone passes it; nothing is charged then.
     pub fn charge(&mut self, stream: &IzsStream) -> Result<(), Error> {
+        self.charge_times(stream, 1)
+    }
+
+    /// Charges a stream that is gone through so many times.
+    ///
+    /// # Errors
+    /// As [`charge`](Self::charge).
+    pub(super) fn charge_times(&mut self, stream: &IzsStream, passes: u64) -> Result<(), Error> {
         let descriptor = stream.descriptor();
         stream.reader.check_expansion(descriptor.end)?;
         let decoded = descriptor.end.saturating_mul(descriptor.element.size().into());
         let index = descriptor.index_entries().saturating_mul(INDEX_ENTRY_LEN);
-        let cost = decoded.saturating_add(index.saturating_mul(self.expansion));
+        let cost = decoded.saturating_add(index.saturating_mul(self.expansion)).saturating_mul(passes);
         match self.left.checked_sub(cost) {
             Some(left) => self.left = left,
             None => {
