@@ -90,7 +90,8 @@ pub(crate) enum Command {
         /// Compute the summaries of an .izs file again, too, and compare
         #[arg(long)]
         summaries: bool,
-        /// Check what is there of a TsFile that was cut off or never finished: its data alone, without the footer
+        /// Check what is there of a file that was cut off or never finished: of a TsFile its data alone, without the
+        /// footer, of an .izs file what its last complete footer describes
         #[arg(long)]
         scan: bool,
         /// Print one JSON object a line

@@ -200,7 +200,7 @@ fn what_follows_the_last_footer_is_passed_over_on_request() {
     let path = grown.to_str().unwrap();
     let (code, _, stderr) = run(&["digest"], path);
     assert!(code == 1 && stderr.contains("--scan reads what an earlier footer describes"), "{stderr}");
-    for command in ["info", "ls", "digest", "cat"] {
+    for command in ["info", "ls", "digest", "cat", "verify"] {
         let (code, stdout, stderr) = run(&[command, "--scan"], path);
         let says = format!("left out: bytes {len}..{} of the file", len + 15);
         assert!(code == 3 && stderr.contains(&says), "{command}: {code} {stderr}");

@@ -156,15 +156,13 @@ impl Verifier<'_> {
         stream: IzsStream,
         budget: &mut Budget,
     ) -> bool {
-        let pointer = self.schema.stream_pointer(stream.reader.id());
-        if let Err(found) = budget.charge(&source).and_then(|()| budget.charge(&stream)) {
-            self.error(pointer, found.to_string());
-            return false;
-        }
-        match first_difference(rule, below, source, stream) {
+        let id = stream.reader.id();
+        let charged = budget.charge(&source).and_then(|()| budget.charge(&stream));
+        match charged.and_then(|()| first_difference(rule, below, source, stream)) {
             Ok(None) => true,
             Ok(Some(group)) => {
-                self.error(pointer, format!("group {group} differs from its elements"));
+                let message = format!("group {group} differs from its elements");
+                self.error(self.schema.stream_pointer(id), message);
                 false
             }
             // Told of with the stream.
