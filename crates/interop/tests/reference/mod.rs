@@ -1,5 +1,7 @@
 //! What crate `iguazu` 0.0.1 and we read of the same file.
 
+#![allow(dead_code, reason = "not every test uses all of it")]
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,7 +32,6 @@ pub(crate) fn by_reference(path: &Path) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// Has the reference read a file and write it again.
-#[allow(dead_code, reason = "not every test writes")]
 pub(crate) fn rewrite(path: &Path, to: &Path) -> Result<(), String> {
     let executor = Arc::new(Executor::new());
     let write = async {

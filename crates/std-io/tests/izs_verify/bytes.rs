@@ -122,6 +122,10 @@ fn blocks() {
 fn keys_of_the_schema() {
     let twice = only(&bits(r#","x":1,"x":2"#), &[("u8", &[1])]);
     assert!(twice.starts_with("W  the schema repeats key \"x\""), "{twice}");
+    let nested = |arrays: usize| format!(r#","x":{}{}"#, "[".repeat(arrays), "]".repeat(arrays));
+    assert_eq!(found(&bits(&nested(125)), &[("u8", &[1])]), NOTHING);
+    let deep = only(&bits(&nested(126)), &[("u8", &[1])]);
+    assert_eq!(deep, "W  the schema has 128 levels of objects and arrays: crate iguazu reads 127");
     let good = r#"{"element":"u8","end":1,"block":4096,"compress":"none","i_offset":9,"i_size":12,"i_compress":"none"}"#;
     let with = |old: &str, new: &str| {
         let data = good.replace(old, new);
@@ -269,4 +273,8 @@ fn one_mistake_is_told_once() {
     assert_eq!(back, "E /entity element 1 ends at 1, before the one before it, at 2");
     let null = only(&bits(r#","time:rate":null"#), &[("u8", &[1])]);
     assert_eq!(null, "W /entity crate iguazu reads no file with null, as in \"time:rate\"");
+    let epoch = only(&bits(r#","time:epoch":"now""#), &[("u8", &[1])]);
+    assert_eq!(epoch, "W /entity \"time:epoch\": expected a date and time of RFC 3339, found \"now\"");
+    let rate = only(&group(r#","time:rate":-1.0"#, ""), &[]);
+    assert_eq!(rate, "W /entity \"time:rate\": expected a rate in hertz, found -1.0");
 }

@@ -89,6 +89,12 @@ fn tags_and_values() {
         ["E /entity/values/s/children/t element 0 has tag 2, there are 2 variants"]
     );
 
+    // A field that has a stream of its own, which it should not, is not in the elements.
+    let own =
+        r#""type":"bit_struct","children":{"e":{"type":"enum","bits":1,"values":["a"],"data":@1}},"data":@0"#;
+    let own = found(&entity(own), &[("u8", &[1]), ("u8", &[0])]);
+    assert_eq!(own, ["E /entity/children/e \"data\" of a field in the elements of /entity"]);
+
     let values = entity(r#""type":"enum","bits":2,"values":["a","b"],"data":@0"#);
     assert_eq!(found(&values, &[("u8", &[0, 1, 0b101])]), NOTHING);
     assert_eq!(only(&values, &[("u8", &[0, 1, 2, 3])]), "W /entity element 2 has value 2, there are 2 names");
@@ -187,6 +193,9 @@ fn text() {
     bytes.extend([0xc3, 0xa9, 65]);
     assert_eq!(texts(&[4000, 4098], &bytes), NOTHING);
     assert_eq!(texts(&[4096, 4098], &bytes), ["W /entity element 0 is not UTF-8 at its byte 4095"]);
+    // Of characters that are no bytes nothing more is told.
+    let wide = found(&array, &[("u64", &[2, 5000]), ("u16", &[0xc3c3; 5000])]);
+    assert_eq!(wide, ["E /entity/child characters are elements of u8, not u16"]);
     // Ends may lie in several blocks, too.
     let ends: Vec<u64> = (1..=5000).collect();
     assert_eq!(texts(&ends, &[65; 5000]), NOTHING);

@@ -188,6 +188,10 @@ fn fields() {
         logic(&format!(r#""c":{{"type":"null","pos":1}},"b":{{"type":"bits","bits":2,"pos":1}},{a}"#)),
         ["W /entity fields \"a\" and \"b\" share bits 1 to 2"]
     );
+    assert_eq!(
+        logic(&format!(r#"{a},"b":{{"type":"bits","bits":2,"pos":2}}"#)),
+        ["W /entity fields \"a\" and \"b\" share bit 2"]
+    );
     // A struct in it shares bits as a whole.
     let inner = r#""b":{"type":"bit_struct","pos":1,"children":{"x":{"type":"bits","bits":1},"y":{"type":"bits","bits":1,"pos":1}}}"#;
     assert_eq!(logic(&format!("{a},{inner}")), ["W /entity fields \"a\" and \"b\" share bits 1 to 2"]);

@@ -38,7 +38,7 @@ impl Verifier<'_> {
     }
 
     /// What the value of an attribute should be, where it is not.
-    fn expected(&self, id: EntityId, name: &str, value: &Value) -> Option<&'static str> {
+    pub(super) fn expected(&self, id: EntityId, name: &str, value: &Value) -> Option<&'static str> {
         let is_v001 = self.dialect == Some(Dialect::V001);
         let is_one_of = |names: &[&str]| value.as_str().is_some_and(|name| names.contains(&name));
         let (fits, expected) = match name {

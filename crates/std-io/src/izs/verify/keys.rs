@@ -18,6 +18,9 @@ const SAME_KEYS: [[&str; 2]; 5] = [
     ["element", "element_type"],
 ];
 
+/// Objects and arrays inside of one another that the reference reads.
+const MOST_LEVELS: usize = 127;
+
 /// Where a value stands in the text, as a JSON pointer.
 #[derive(Clone, Copy)]
 struct Place<'p> {
@@ -52,7 +55,15 @@ impl Verifier<'_> {
                 format!("the schema repeats key {key:?} in an object: readers may take either value");
             self.warning("", message);
         }
-        if let Value::Object(top) = parse_json(&text, limits)?
+        let text = parse_json(&text, limits)?;
+        let levels = levels(&text);
+        if levels > MOST_LEVELS {
+            let message = format!(
+                "the schema has {levels} levels of objects and arrays: crate iguazu reads {MOST_LEVELS}"
+            );
+            self.warning("", message);
+        }
+        if let Value::Object(top) = text
             && let Some(Value::Object(root)) = top.get("entity")
         {
             self.node_keys(root, Place { above: None, key: "entity" });
@@ -127,5 +138,14 @@ impl Verifier<'_> {
         if is_spec && !has("i_compress") {
             self.warning(place, "\"i_compress\" is missing, which the specification lists; read as \"none\"");
         }
+    }
+}
+
+/// How many objects and arrays lie inside of one another. The recursion is as deep as that, which the parser has bounded.
+fn levels(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(levels).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.iter().map(|(_, value)| levels(value)).max().unwrap_or(0),
+        _ => 0,
     }
 }

@@ -10,28 +10,32 @@
 //! | `summaries` | levels and their groups |
 //! | `streams` | descriptors, and the one pass over the elements of each stream |
 //! | `places` | where blocks and indexes stand |
-//! | `contents`, `text` | what the elements say |
+//! | `ends`, `choices`, `order`, `text` | what the elements say |
 //!
 //! An error is what contradicts the specification or the data model, or cannot be read. A warning is what a reader
 //! stumbles over, or leaves out, or what is doubtful.
 
 mod attributes;
-mod contents;
+mod choices;
+mod ends;
 mod keys;
 mod lengths;
 mod nodes;
+mod order;
 mod places;
 mod streams;
 mod summaries;
 mod text;
 mod times;
 mod values;
+mod watch;
 
+use std::collections::HashSet;
 use std::fmt::Display;
 
 use core_codec::Severity;
 use core_codec::izs::Dialect;
-use core_codec::izs::model::{Descriptor, Schema, StreamId, Value};
+use core_codec::izs::model::{Descriptor, EntityId, Schema, StreamId, Value};
 use core_codec::izs::raw::HEADER;
 
 use super::IzsFile;
@@ -56,7 +60,7 @@ impl IzsFile {
     pub fn verify(&self, summaries: bool, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
         let schema = self.schema();
         let dialect = schema.streams().find_map(|id| Some(schema[id].descriptor().ok()?.dialect));
-        let mut verifier = Verifier { file: self, schema, dialect, report };
+        let mut verifier = Verifier { file: self, schema, dialect, rated: HashSet::new(), report };
         let has_header = verifier.header()?;
         verifier.keys()?;
         for entity in schema.entities() {
@@ -77,6 +81,8 @@ struct Verifier<'a> {
     schema: &'a Schema,
     /// That of the first stream.
     dialect: Option<Dialect>,
+    /// Entities that have a rate, or are below one that has.
+    rated: HashSet<EntityId>,
     report: &'a mut dyn FnMut(Finding),
 }
 

@@ -136,10 +136,8 @@ impl Verifier<'_> {
     ///
     /// Bits outside of all fields may be set: who samples a whole port has them, and declares what is wired.
     fn fields_in_element(&mut self, id: EntityId) {
-        let Some((stream, fields)) = self.schema.fields(id) else { return };
-        if self.schema[id].data() != Some(stream) {
-            return;
-        }
+        let Some(stream) = self.schema[id].data() else { return };
+        let Some((_, fields)) = self.schema.fields(id) else { return };
         let bits = self.element_bits(stream);
         for field in fields {
             let end = field.position.saturating_add(field.width);
@@ -168,13 +166,12 @@ impl Verifier<'_> {
         let mut furthest: Option<(u32, EntityId)> = None;
         for (start, end, field) in fields {
             if let Some((reach, other)) = furthest.filter(|(reach, _)| start < *reach) {
-                let name = |id: EntityId| self.schema[id].name().unwrap_or_default();
-                let message = format!(
-                    "fields {:?} and {:?} share bits {start} to {}",
-                    name(other),
-                    name(field),
-                    reach.min(end) - 1
-                );
+                let [other, field] = [other, field].map(|id| self.schema[id].name().unwrap_or_default());
+                let bits = match reach.min(end) - 1 {
+                    last if last == start => format!("bit {start}"),
+                    last => format!("bits {start} to {last}"),
+                };
+                let message = format!("fields {other:?} and {field:?} share {bits}");
                 return self.warning(self.schema.entity_pointer(id), message);
             }
             furthest = furthest.max(Some((end, field)));

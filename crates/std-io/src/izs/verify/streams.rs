@@ -2,14 +2,19 @@
 
 use std::collections::HashMap;
 
+use core_codec::izs::Element;
 use core_codec::izs::model::{EntityId, Kind, Link, MAX_BLOCK_BYTES, MIN_BLOCK, Role, StreamId};
 use core_codec::izs::raw::INDEX_ENTRY_LEN;
 
 use super::Verifier;
-use super::contents::{Choices, Ends, Part, Tags, Times, Watch};
+use super::choices::Choices;
+use super::ends::{Ends, Tags};
+use super::order::Times;
 use super::places::Places;
 use super::text::{Elements, Whole};
+use super::times::TimeOf;
 use super::values::Values;
+use super::watch::{Part, Watch};
 use crate::error::Error;
 use crate::izs::{Budget, IzsStream};
 
@@ -20,7 +25,7 @@ struct Pass {
     /// For what is looked at again: the ends of texts, and each further field.
     again: Budget,
     places: Places,
-    time_fields: HashMap<EntityId, EntityId>,
+    time_fields: HashMap<EntityId, TimeOf>,
 }
 
 impl<'a> Verifier<'a> {
@@ -105,9 +110,11 @@ impl<'a> Verifier<'a> {
             Kind::Union => {
                 watches.push(Box::new(Tags::new(entity, self.schema[entity].children().len())));
             }
-            Kind::Character => watches.extend(self.text(id, entity, pass)),
+            Kind::Character if stream.descriptor().element == Element::U8 => {
+                watches.extend(self.text(id, entity, pass));
+            }
             _ => {
-                let choices = Choices::of(self, entity);
+                let choices = Choices::of(self, id, entity);
                 match choices.count() {
                     0 => {}
                     count => match pass.again.charge_times(stream, count) {

@@ -60,11 +60,14 @@ impl Verifier<'_> {
         self.levels(&pointer, summary, rule, below, budget);
     }
 
-    /// log2 of the elements of a group of level 0, where each level has a whole number of them.
+    /// log2 of the elements of a group of level 0, where each level can have one.
     fn base_level(&mut self, pointer: &str, summary: &Summary, rule: Rule) -> Option<u8> {
-        let expected = rule.base_level();
-        let found = match summary.base_level {
-            Some(base) if usize::from(base) + summary.levels.len() <= 64 && base < 64 => {
+        let (expected, levels) = (rule.base_level(), summary.levels.len());
+        let message = match summary.base_level {
+            Some(base) if usize::from(base) + levels > 64 && base < 64 => {
+                format!("{levels} levels from level {base} on: expected {} at most", 64 - base)
+            }
+            Some(base) if base < 64 => {
                 if base != expected {
                     let message =
                         format!("\"base_level\": writers have {expected}, found {base}: it is not continued");
@@ -72,10 +75,13 @@ impl Verifier<'_> {
                 }
                 return Some(base);
             }
-            Some(base) => format!("{base}, of {} levels", summary.levels.len()),
-            None => summary.other.get("base_level").map_or_else(|| "none".into(), brief),
+            Some(base) => format!("\"base_level\": expected {expected}, found {base}"),
+            None => {
+                let found = summary.other.get("base_level").map_or_else(|| "none".into(), brief);
+                format!("\"base_level\": expected {expected}, found {found}")
+            }
         };
-        self.error(pointer, format!("\"base_level\": expected {expected}, found {found}"));
+        self.error(pointer, message);
         None
     }
 

@@ -3,8 +3,8 @@
 use core_codec::izs::model::{EntityId, StreamId};
 
 use super::Verifier;
-use super::contents::{Part, Watch};
 use super::values::Values;
+use super::watch::{Part, Watch};
 
 /// The characters of a stream as one text.
 pub(super) struct Whole {

@@ -30,17 +30,29 @@ impl Verifier<'_> {
             }
             _ => {}
         }
-        if self.has(id, &RATES) && !self.serves(id, &RATES, true) {
+        if self.has_valid(id, &RATES) && !self.serves(id, &RATES, true) {
             self.warning(pointer, "its rate is of no use: nothing here is a sample or a time by it");
         }
-        let mut above = std::iter::successors(Some(id), |&id| schema[id].parent());
-        if self.has(id, &EPOCH) && !self.serves(id, &EPOCH, above.any(|id| self.has(id, &RATES))) {
+        // Parents come before their children.
+        let is_rated =
+            self.has(id, &RATES) || schema[id].parent().is_some_and(|parent| self.rated.contains(&parent));
+        if is_rated {
+            self.rated.insert(id);
+        }
+        if self.has_valid(id, &EPOCH) && !self.serves(id, &EPOCH, is_rated) {
             self.warning(pointer, "\"time:epoch\" is of no use: nothing here has times by a \"time:rate\"");
         }
     }
 
     fn has(&self, id: EntityId, names: &[&str]) -> bool {
         names.iter().any(|name| self.schema[id].attributes().get(name).is_some())
+    }
+
+    fn has_valid(&self, id: EntityId, names: &[&str]) -> bool {
+        let attributes = self.schema[id].attributes();
+        let is_valid =
+            |name: &&str| attributes.get(name).is_some_and(|value| self.expected(id, name, value).is_none());
+        names.iter().any(is_valid)
     }
 
     /// Whether something at or below an entity has its times by an attribute of it, and not by one of its own.
@@ -90,8 +102,18 @@ impl Verifier<'_> {
     }
 
     /// The children that tell times, by their records and groups.
-    pub(super) fn time_fields(&self) -> HashMap<EntityId, EntityId> {
-        let time = |id| Some((id, self.schema.time_field(id).ok()??.entity));
+    pub(super) fn time_fields(&self) -> HashMap<EntityId, TimeOf> {
+        let time = |id| {
+            let time = self.schema.time_field(id).ok()??.entity;
+            Some((id, TimeOf { time, is_record: self.schema.is_record(id) }))
+        };
         self.schema.entities().filter_map(time).collect()
     }
+}
+
+/// What tells the times of a record or group.
+#[derive(Clone, Copy)]
+pub(super) struct TimeOf {
+    pub(super) time: EntityId,
+    pub(super) is_record: bool,
 }
