@@ -8,6 +8,10 @@ use super::{Verifier, brief, token};
 use crate::error::Error;
 use crate::izs::{Budget, IzsStream};
 
+/// Groups of the last level that are too many. A recorder may leave out coarse levels; but the reference waits for one
+/// where a column of its display stands for 16 groups of the last, and a display has a thousand of them.
+const TOO_FINE: u64 = 16 * MIN_GROUPS;
+
 /// Where the groups of a level come from.
 #[derive(Clone, Copy)]
 struct Below {
@@ -117,11 +121,8 @@ impl Verifier<'_> {
             )
         } else if summary.levels.is_empty() {
             "no level: viewers that look for one fail".into()
-        } else if below.groups >= MIN_GROUPS {
-            let groups = below.groups;
-            format!(
-                "no level over the {groups} groups of the last, expected one from {MIN_GROUPS} on: viewers wait for it"
-            )
+        } else if below.groups >= TOO_FINE {
+            format!("no level above the {} groups of the last: viewers show nothing from afar", below.groups)
         } else {
             return;
         };
