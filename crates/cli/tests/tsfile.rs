@@ -195,6 +195,13 @@ fn an_encrypted_file_says_so() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("encrypted with AES128 at level 2"), "{text}");
     assert!(text.contains("needs its master key of 16 bytes"), "{text}");
+    // Nothing of it can be read, which is more than something left out.
+    for args in [&["cat"][..], &["cat", "root.j.d1.s"], &["verify"]] {
+        let output = tripoint(args, &path);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(said.contains("unsupported encrypted data without a key"), "{said}");
+    }
     let info = stdout(&["info"], "java4_encrypted_aes128");
     assert!(info.contains("encrypted with AES128 at level 2; --key takes the 16 bytes"), "{info}");
     let output = tripoint(&["digest", "--key", "0123456789abcdef"], &path);
@@ -471,6 +478,26 @@ fn null_tags_can_be_asked_for() {
 fn trees_show_devices_above_their_series() {
     let text = stdout(&["ls"], "tree_device_depths");
     assert!(text.starts_with("root\n  a\n"), "{text}");
+}
+
+#[test]
+fn what_is_not_there_is_said_once() {
+    for (file, args, says) in [
+        ("tree_multichunk", &["cat", "v"][..], "no such item: v (`tripoint ls` lists them)"),
+        (
+            "tree_multichunk",
+            &["cat", "root.sg.d1.v"],
+            "no such item: root.sg.d1.v (`tripoint ls` lists them)",
+        ),
+        ("table_basic", &["cat", "t1/no/d0 v"], "no such item: t1/no/d0 v (`tripoint ls` lists them)"),
+        ("table_basic", &["cat", "--device", "t1/no"], "no such device: t1/no (`tripoint ls` lists them)"),
+    ] {
+        let path = testdata(&format!("tsfile/{file}.tsfile"));
+        let output = tripoint(args, &path);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, format!("tripoint: {}: {says}\n", path.display()));
+    }
 }
 
 #[test]

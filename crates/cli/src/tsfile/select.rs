@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use core_codec::tsfile::device::split_quoted;
 use core_codec::tsfile::query::{TagFilter, Test};
 use core_codec::tsfile::{DeviceEntry, TableSchema};
@@ -39,7 +39,10 @@ impl Selection {
 pub(super) fn selection(file: &TsFile, request: &CatRequest) -> anyhow::Result<Selection> {
     let rows = request.rows;
     let mut columns = column_names(&rows.columns)?;
-    let mut device = rows.device.as_ref().map(|name| find_device(file, name)).transpose()?;
+    let mut device = match &rows.device {
+        Some(name) => Some(find_device(file, name)?.ok_or_else(|| no_such("device", name))?),
+        None => None,
+    };
     if let Some(item) = request.item {
         expect_usage(device.is_none() && columns.is_none(), "name an item, or --device and --columns")?;
         let (found, column) = find_item(file, item)?;
@@ -108,9 +111,13 @@ fn range(span: Option<TimeSpan>) -> TimeRange {
 }
 
 /// Finds a device by the name that `ls` gives it.
-fn find_device(file: &TsFile, name: &str) -> anyhow::Result<DeviceEntry> {
+fn find_device(file: &TsFile, name: &str) -> anyhow::Result<Option<DeviceEntry>> {
     let id = file.metadata().device_id(name).map_err(|kind| WrongUsage(format!("{name}: {kind}")))?;
-    file.device(&id)?.with_context(|| format!("no such device: {name} (`tripoint ls` lists them)"))
+    Ok(file.device(&id)?)
+}
+
+fn no_such(what: &str, name: &str) -> anyhow::Error {
+    anyhow!("no such {what}: {name} (`tripoint ls` lists them)")
 }
 
 /// An item is a series, or a device.
@@ -118,13 +125,14 @@ fn find_item(file: &TsFile, item: &str) -> anyhow::Result<(DeviceEntry, Option<S
     let separator = if file.metadata().is_table_model() { ' ' } else { '.' };
     for (at, _) in item.match_indices(separator).collect::<Vec<_>>().into_iter().rev() {
         let (device, column) = (&item[..at], &item[at + 1..]);
-        let Ok(device) = find_device(file, device) else { continue };
+        let Ok(Some(device)) = find_device(file, device) else { continue };
         // The bloom filter may deny what the index has.
         if file.input().run(|source| file.reader().series(source, &device, column))?.is_some() {
             return Ok((device, Some(column.to_owned())));
         }
     }
-    find_device(file, item).map(|device| (device, None)).with_context(|| format!("no such item: {item}"))
+    let device = find_device(file, item)?.ok_or_else(|| no_such("item", item))?;
+    Ok((device, None))
 }
 
 /// `NAME = VALUE`, `NAME != VALUE`, `NAME in A,B`, `NAME between A and B`, `NAME ~ REGEX`, `NAME is [not] null`.
