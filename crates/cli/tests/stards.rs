@@ -456,7 +456,12 @@ fn wrong_requests_are_refused() {
     for (arguments, code, message) in [
         (&["cat"][..], 2, "several arrays"),
         (&["cat", "nothing"], 1, "no such item"),
-        (&["cat", "image", "--slice", "0:1,0,0"], 1, "dimensions"),
+        (
+            &["cat", "image", "--slice", "0:1,0,0"],
+            1,
+            "--slice has 3 parts for 2 dimensions: one each at most, such as 0:1,0:1",
+        ),
+        (&["cat", "gain", "--slice", "0,1"], 1, "--slice has 2 parts for 0 dimensions"),
         (&["cat", "image", "--slice", "8"], 1, "index"),
         (&["cat", "image", "--slice", "-9"], 1, "the index lies outside: -9 of a dimension of 8"),
         (&["cat", "image", "--slice", "x"], 2, "expected an integer"),

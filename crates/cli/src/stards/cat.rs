@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use core_codec::stards::{Axis, DataType, Selection, Slice, Tensor};
 use serde_json::Value;
 use std_io::StardsArray;
@@ -11,7 +11,7 @@ use super::names::{self, Kind, Place};
 use super::{Document, items, npy, values};
 use crate::args::{CatFormat, Span};
 use crate::document::{CatRequest, Outcome, WrongUsage};
-use crate::output;
+use crate::{human, output};
 
 /// Bytes of elements that are held at a time.
 const PART: u64 = 4 << 20;
@@ -33,6 +33,7 @@ pub(super) fn print(
         Item::Metadata(value) => (value.dtype(), value.shape().to_vec()),
     };
     let slices = slices(request, &shape)?;
+    check_dimensions(&slices, &shape)?;
     let selection = Selection::new(&shape, &slices)?;
     let mut printer =
         Printer { out, format: request.format, axes: selection.axes().to_vec(), printed: 0, replaced: false };
@@ -153,6 +154,16 @@ fn slices(request: &CatRequest, shape: &[u64]) -> anyhow::Result<Vec<Slice>> {
             Ok(vec![Slice::range(Some(end(range.start)?), Some(end(range.end)?), 1)])
         }
     }
+}
+
+/// Checks that there are no more slices than dimensions.
+fn check_dimensions(slices: &[Slice], shape: &[u64]) -> anyhow::Result<()> {
+    let example = vec!["0:1"; shape.len()].join(",");
+    let help =
+        if shape.is_empty() { String::new() } else { format!(": one each at most, such as {example}") };
+    let dimensions = human::counted(shape.len() as u64, "dimension");
+    ensure!(slices.len() <= shape.len(), "--slice has {} parts for {dimensions}{help}", slices.len());
+    Ok(())
 }
 
 /// Slices that together take the selection, in order, each of at most `most` bytes, but for one element that is larger.
