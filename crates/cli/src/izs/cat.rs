@@ -261,16 +261,18 @@ fn rows(table: &Table, span: &Span, format: CatFormat, out: &mut dyn Write) -> a
     let range = span.within(table.file.rows(table.entity)?)?;
     check_expansion(table.file, table.entity)?;
     table.file.reserve_block_cache(KEPT);
-    if format == CatFormat::Csv {
-        csv_header(out, &table.index, &table.columns)?;
-    }
     let mut next = range.start;
     let mut most = ROWS;
-    while next < range.end {
+    // What cannot be had of any row, not even of none, is an error before the header.
+    let mut is_started = false;
+    while next < range.end || !is_started {
         let part = next..range.end.min(next.saturating_add(most));
         let times = table.times(part.clone());
         match times.and_then(|times| Ok((times, table.values(part.clone())?))) {
             Ok((times, values)) => {
+                if !std::mem::replace(&mut is_started, true) && format == CatFormat::Csv {
+                    csv_header(out, &table.index, &table.columns)?;
+                }
                 next = part.end;
                 table.print(part, &times, &values, format, out)?;
             }

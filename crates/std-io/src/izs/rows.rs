@@ -106,16 +106,20 @@ impl IzsFile {
         let node = &self.schema()[entity];
         match node.kind() {
             Kind::Group | Kind::Record => {
-                let mut lengths = node.children().iter().map(|&child| self.rows(child));
-                let first = lengths.next().unwrap_or(Ok(0))?;
-                lengths.try_for_each(|length| match length? {
-                    length if length == first => Ok(()),
-                    found => {
-                        let what = "elements of a child";
-                        Err(self.entity_error(entity, ErrorKind::Mismatch { what, expected: first, found }))
+                let Some((&first, others)) = node.children().split_first() else { return Ok(0) };
+                let rows = self.rows(first)?;
+                for &other in others {
+                    let found = self.rows(other)?;
+                    if found != rows {
+                        let name = |child: EntityId| self.schema()[child].name().unwrap_or_default();
+                        let counts = format!("{rows} of {:?}, {found} of {:?}", name(first), name(other));
+                        let kind = ErrorKind::Invalid("its children differ in length");
+                        let pointer = self.schema().entity_pointer(entity).to_string();
+                        let error = core_codec::Error::new("entity", kind).item(pointer);
+                        return Err(error.detail(counts).into());
                     }
-                })?;
-                Ok(first)
+                }
+                Ok(rows)
             }
             Kind::Tuple { .. } | Kind::FixedArray { .. } => {
                 let (child, size) = self.inner(entity)?;
