@@ -53,7 +53,7 @@ pub(crate) enum Command {
         /// Path or URL
         file: PathBuf,
         /// Item as `ls --json` names it; may be left out where there is only one. Of a StarDS file KEY or LAYER:KEY,
-        /// of a TsFile DEVICE.MEASUREMENT or "TABLE/TAG/TAG COLUMN"
+        /// of a TsFile DEVICE.MEASUREMENT or "TABLE/TAG/TAG COLUMN". One that begins with - comes last, behind --
         item: Option<String>,
         /// Elements of a stream, or indices of the first dimension of an array, from A up to, not including, B;
         /// either may be left out

@@ -198,8 +198,12 @@ pub(crate) fn open(path: &Path, key: Option<&str>, view: View) -> anyhow::Result
 }
 
 fn input(path: &Path) -> anyhow::Result<Input> {
-    match path.to_str() {
-        Some(url) if url.starts_with("http://") || url.starts_with("https://") => remote(url),
+    let url = path.to_str().and_then(|text| Some((text.split_once("://")?.0, text)));
+    match url {
+        Some((scheme, url)) if ["http", "https"].contains(&&*scheme.to_ascii_lowercase()) => remote(url),
+        Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !path.exists() => {
+            bail!("{scheme} URLs are not read, only those of http and https")
+        }
         _ => Ok(Input::open(path, Access::Map)?),
     }
 }

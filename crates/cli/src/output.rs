@@ -75,7 +75,7 @@ impl<W: Write> Write for Screen<W> {
                     if part > 0 {
                         self.0.write_all(b"\n")?;
                     }
-                    self.0.write_all(printable(line).as_bytes())?;
+                    self.0.write_all(harmless(line).as_bytes())?;
                 }
             }
             Err(_) => self.0.write_all(bytes)?,
@@ -182,21 +182,42 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// Text from a file, with what could steer a terminal or turn the direction of the line made visible.
+/// Text from a file, with what could steer a terminal or turn the direction of the line made visible; and a second
+/// backslash where the text's own would look like that.
 pub(crate) fn printable(text: &str) -> String {
-    // Names can be long.
+    // Most names need none of it, and they can be long.
+    if !text.contains('\\') {
+        return harmless(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        show(c, &mut shown);
+        let looks_escaped = |next: char| matches!(next, 'n' | 'r' | 't' | 'u' | '\\') || steers(next);
+        if c == '\\' && chars.peek().is_some_and(|&next| looks_escaped(next)) {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// The same, but for the backslashes: for what is no name, such as a message that holds the path of a file.
+fn harmless(text: &str) -> String {
     if is_plain_ascii(text) {
         return text.to_owned();
     }
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
+    text.chars().for_each(|c| show(c, &mut shown));
     shown
+}
+
+fn show(c: char, shown: &mut String) {
+    if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+}
+
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first 48 characters of a text, as they are shown.
@@ -212,11 +233,31 @@ const LONGEST_MESSAGE: usize = 2000;
 
 /// Writes a line to stderr. That stderr is closed or full changes nothing in what else is done.
 pub(crate) fn complain(message: &str) {
-    let mut shown = printable(&message.chars().take(LONGEST_MESSAGE).collect::<String>());
+    let message = without_passwords(message);
+    let mut shown = harmless(&message.chars().take(LONGEST_MESSAGE).collect::<String>());
     if message.chars().nth(LONGEST_MESSAGE).is_some() {
         shown.push_str(" ...");
     }
     let _ = writeln!(io::stderr(), "tripoint: {shown}");
+}
+
+/// A message with `***` in place of the passwords of URLs in it.
+fn without_passwords(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + "://".len());
+        let ends = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
+        let (authority, more) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        let parts = authority.rsplit_once('@').and_then(|(of, host)| Some((of.split_once(':')?.0, host)));
+        shown.push_str(before);
+        match parts {
+            Some((user, host)) => shown.extend([user, ":***@", host]),
+            None => shown.push_str(authority),
+        }
+        rest = more;
+    }
+    shown + rest
 }
 
 /// Columns that a text takes in a terminal.
@@ -266,6 +307,35 @@ mod tests {
             let mut written = Vec::new();
             put_csv_field(&mut written, text).unwrap();
             assert_eq!(written, field.as_bytes());
+        }
+    }
+
+    #[test]
+    fn texts_that_differ_are_shown_differently() {
+        for (text, shown) in [
+            ("a\nb", "a\\nb"),
+            ("a\\nb", "a\\\\nb"),
+            ("a\\\nb", "a\\\\\\nb"),
+            ("a\\\\nb", "a\\\\\\\\nb"),
+            ("\0\u{1b}[2J", "\\u{0}\\u{1b}[2J"),
+            ("\\u{0}", "\\\\u{0}"),
+            // As names of StarDS layers are written for `cat`.
+            ("a\\:b\\", "a\\:b\\"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (message, shown) in [
+            ("http://me:geheim@host/x: no", "http://me:***@host/x: no"),
+            ("HTTPS://me:ge@heim@host:80", "HTTPS://me:***@host:80"),
+            ("a http://u:@h and http://host:80/a:b@c", "a http://u:***@h and http://host:80/a:b@c"),
+            ("http://me@host/", "http://me@host/"),
+            ("no URL: a:b@c", "no URL: a:b@c"),
+        ] {
+            assert_eq!(without_passwords(message), shown);
         }
     }
 

@@ -180,6 +180,25 @@ fn wrong_usage_is_2_and_failure_is_1() {
 }
 
 #[test]
+fn urls_that_are_not_read_say_why() {
+    for (url, says) in [
+        ("ftp://host/file.izs", "ftp://host/file.izs: ftp URLs are not read, only those of http and https"),
+        (
+            "HTTP://host:99999/",
+            "HTTP://host:99999/: the port of the URL: expected a number up to 65535, found 99999",
+        ),
+        // Nobody listens there.
+        ("http://me:geheim@127.0.0.1:1/file.izs", "http://me:***@127.0.0.1:1/file.izs: "),
+    ] {
+        let mut tripoint = Command::new(env!("CARGO_BIN_EXE_tripoint"));
+        let output = tripoint.args(["info", url]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.starts_with(&format!("tripoint: {says}")) && !said.contains("geheim"), "{said}");
+    }
+}
+
+#[test]
 fn verify_warns_and_fails() {
     let (code, stdout, _) = run(&["verify"], "hand_block_1000.izs");
     let stdout = String::from_utf8(stdout).unwrap();

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use ureq::Agent;
-use ureq::http::{HeaderMap, Response, header};
+use ureq::http::uri::Scheme;
+use ureq::http::{HeaderMap, Response, Uri, header};
 #[cfg(feature = "https")]
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, ResponseExt as _};
 
 use crate::fetch::Fetch;
 use crate::input::Input;
@@ -163,6 +164,7 @@ impl Failure {
 
 impl HttpRanges {
     fn open(url: &str, options: HttpOptions) -> io::Result<(Self, Vec<u8>)> {
+        let uri = checked(url)?;
         let answer = options.timeout.min(ANSWER);
         let config = Agent::config_builder()
             .timeout_global(Some(options.timeout))
@@ -170,7 +172,7 @@ impl HttpRanges {
             .timeout_recv_response(Some(answer))
             .http_status_as_error(false)
             // A redirection does not lead away from what was asked for: a line that nobody listens in on.
-            .https_only(url.starts_with("https://"));
+            .https_only(uri.scheme() == Some(&Scheme::HTTPS));
         #[cfg(feature = "https")]
         let config =
             config.tls_config(TlsConfig::builder().root_certs(options.roots.certificates()?).build());
@@ -341,11 +343,28 @@ fn retrying<T>(options: &HttpOptions, mut attempt: impl FnMut() -> Result<T, Fai
     })
 }
 
+/// A URL whose port, if it has one, is a port: another would be left out, and the server asked that has the usual one.
+fn checked(url: &str) -> io::Result<Uri> {
+    let wrong = |message| io::Error::new(io::ErrorKind::InvalidInput, message);
+    let uri: Uri = url.parse().map_err(|error| wrong(format!("not a URL: {error}")))?;
+    let host =
+        uri.authority().and_then(|authority| authority.as_str().rsplit('@').next()).unwrap_or_default();
+    // An address of IPv6 has colons of its own, in brackets.
+    let port = host.rsplit(']').next().and_then(|rest| Some(rest.split_once(':')?.1)).unwrap_or_default();
+    if !port.is_empty() && port.parse::<u16>().is_err() {
+        return Err(wrong(format!("the port of the URL: expected a number up to 65535, found {port}")));
+    }
+    Ok(uri)
+}
+
 fn request(agent: &Agent, url: &str, range: &str) -> Result<Response<ureq::Body>, Failure> {
     let request = agent.get(url).header(header::RANGE, range).header(header::ACCEPT_ENCODING, "identity");
     let response = request.call().map_err(|error| match error {
-        ureq::Error::BadUri(_)
-        | ureq::Error::Http(_)
+        // Where a redirection leads, or the URL itself.
+        ureq::Error::BadUri(reason) => {
+            Failure::Lasting(invalid(format!("{reason} (only URLs of http and https are read)")))
+        }
+        ureq::Error::Http(_)
         | ureq::Error::Timeout(_)
         | ureq::Error::RedirectFailed
         | ureq::Error::RequireHttpsOnly(_)
@@ -359,10 +378,22 @@ fn request(agent: &Agent, url: &str, range: &str) -> Result<Response<ureq::Body>
         return Err(Failure::Lasting(invalid(format!("the answer is compressed ({encoding})"))));
     }
     let status = response.status();
-    if status.is_server_error() || status.as_u16() == 429 {
-        return Err(Failure::Passing(io::Error::other(format!("the server answers {status}"))));
-    }
-    Ok(response)
+    let kind = match status.as_u16() {
+        404 | 410 => io::ErrorKind::NotFound,
+        401 | 403 => io::ErrorKind::PermissionDenied,
+        // Of a range.
+        200..300 | 416 => return Ok(response),
+        _ => io::ErrorKind::Other,
+    };
+    let uri = response.get_uri();
+    let redirected = url.parse().is_ok_and(|asked: Uri| asked != *uri);
+    let by = if redirected { format!(", redirected to {uri}") } else { String::new() };
+    let error = io::Error::new(kind, format!("the server answers {status}{by}"));
+    Err(if status.is_server_error() || status.as_u16() == 429 {
+        Failure::Passing(error)
+    } else {
+        Failure::Lasting(error)
+    })
 }
 
 /// The range that a 206 answer holds, and the length of the file.
@@ -377,10 +408,6 @@ fn part_of(response: &Response<ureq::Body>) -> Result<(Range<u64>, u64), Failure
             })
         }
         200 => lasting(io::ErrorKind::Unsupported, "the server does not support range requests".into()),
-        404 | 410 => lasting(io::ErrorKind::NotFound, format!("the server answers {}", response.status())),
-        401 | 403 => {
-            lasting(io::ErrorKind::PermissionDenied, format!("the server answers {}", response.status()))
-        }
         _ => lasting(io::ErrorKind::Other, format!("the server answers {}", response.status())),
     }
 }
@@ -423,6 +450,25 @@ fn invalid(message: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports() {
+        for url in [
+            "http://host",
+            "http://host:/x",
+            "HTTP://host:65535",
+            "http://[::1]:80/a:b",
+            "http://[::1]/",
+            "http://u:99999@host/",
+        ] {
+            checked(url).unwrap();
+        }
+        assert_eq!(checked("HTTPS://host").unwrap().scheme(), Some(&Scheme::HTTPS));
+        for url in ["http://host:99999/", "http://[::1]:65536", "http://u:p@host:x/"] {
+            let error = checked(url).unwrap_err().to_string();
+            assert!(error.starts_with("the port of the URL: expected a number up to 65535"), "{error}");
+        }
+    }
 
     #[test]
     fn content_ranges() {

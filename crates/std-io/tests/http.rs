@@ -34,6 +34,8 @@ enum Act {
     Hang,
     /// Answers 404.
     Missing,
+    /// Sends elsewhere.
+    Redirect(&'static str),
     /// Answers 416, as for a file that has become shorter.
     Shrunk,
     /// Sends other bytes than asked for.
@@ -110,6 +112,7 @@ fn answer(
         Act::Whole => ("200 OK", String::new(), file),
         Act::Busy => ("503 Service Unavailable", String::new(), &[][..]),
         Act::Missing => ("404 Not Found", String::new(), &[][..]),
+        Act::Redirect(to) => ("302 Found", format!("Location: {to}\r\n"), &[][..]),
         Act::Close => return false,
         Act::Shrunk => ("416 Range Not Satisfiable", "Content-Range: bytes */9\r\n".to_owned(), &[][..]),
         _ if file.is_empty() => {
@@ -286,9 +289,21 @@ fn passing_failures_are_tried_again() {
 #[test]
 fn lasting_failures_are_clear_errors() {
     type Row = (fn(usize) -> Act, &'static str, usize);
-    let table: [Row; 8] = [
+    let table: [Row; 11] = [
         (|_| Act::Whole, "the server does not support range requests", 1),
         (|_| Act::Missing, "the server answers 404 Not Found", 1),
+        // Not a file of this machine, nor by another protocol.
+        (
+            |number| if number == 0 { Act::Redirect("file:///etc/passwd") } else { Act::Missing },
+            "/file:///etc/passwd",
+            2,
+        ),
+        (
+            |_| Act::Redirect("ftp://host/file"),
+            "unknown scheme: ftp (only URLs of http and https are read)",
+            1,
+        ),
+        (|_| Act::Redirect("/again"), "too many redirects", 11),
         (|_| Act::Busy, "the server answers 503 Service Unavailable", 4),
         (|_| Act::Elsewhere, "asked for the last", 1),
         (

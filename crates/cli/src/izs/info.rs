@@ -127,9 +127,18 @@ fn bytes(descriptor: &Descriptor) -> u64 {
 
 /// Columns that names need, so that sketches line up.
 fn name_width(schema: &Schema) -> usize {
-    let indent = |id: EntityId| 2 * (std::iter::successors(Some(id), |&id| schema[id].parent()).count() - 1);
-    let width = |id: EntityId| indent(id) + schema[id].name().map_or(1, output::width);
+    let depth = |id: EntityId| std::iter::successors(Some(id), |&id| schema[id].parent()).count() - 1;
+    let width = |id: EntityId| 2 * depth(id) + output::width(&name(schema, id));
     schema.entities().map(width).max().unwrap_or(0).clamp(5, 24)
+}
+
+/// What an entity is called here.
+fn name(schema: &Schema, id: EntityId) -> String {
+    match schema[id].name() {
+        Some("") => "\"\"".into(),
+        Some(name) => printable(name),
+        None => if id == schema.root() { items::ROOT } else { "-" }.into(),
+    }
 }
 
 struct Printer<'a> {
@@ -149,11 +158,7 @@ impl Printer<'_> {
     fn entity(&mut self, id: EntityId, depth: usize) -> anyhow::Result<()> {
         let entity = &self.file.schema()[id];
         let indent = "  ".repeat(depth);
-        let name = match entity.name() {
-            Some("") => "\"\"".into(),
-            Some(name) => printable(name),
-            None => if depth == 0 { items::ROOT } else { "-" }.into(),
-        };
+        let name = name(self.file.schema(), id);
         let mut facts = vec![printable(&entity.kind().to_string())];
         if let Kind::Opaque(opaque) = entity.kind() {
             facts.push(format!("not understood: {}", printable(&opaque.reason)));

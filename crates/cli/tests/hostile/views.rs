@@ -160,7 +160,8 @@ fn record(attributes: &str, time: &str, streams: &[(&str, &[u8])]) -> (File, Str
 fn refused((file, schema): &(File, String), arguments: &[&str], says: &str) {
     let (text, code) = said(file.clone().run(schema, arguments));
     assert_eq!(code, Some(1), "{arguments:?}: {text}");
-    assert!(text.contains(says), "{arguments:?}: {text}");
+    // Not even a header is printed before.
+    assert!(text.starts_with("tripoint: ") && text.contains(says), "{arguments:?}: {text}");
 }
 
 #[test]
@@ -252,6 +253,8 @@ fn attributes_of_times_are_not_ignored() {
         refused(&file, &["cat", "--times"], says);
         assert_eq!(printed(&file, &["cat"]), "index,t,v\n0,0,1\n1,0,2\n");
     }
+    let file = record(r#","time:rate":10,"time:epoch":"+010000-01-01T00:00:00Z""#, timestamp, &[]);
+    refused(&file, &["cat", "--times", "--range", "0..0"], "expected a date and time of RFC 3339");
     let file = record(r#","time:rate":"x""#, timestamp, &[("u64", &[0; 16])]);
     refused(&file, &["cat", "--times"], "no valid `time:rate`: it is \"x\"");
 }
@@ -296,4 +299,41 @@ fn numbers_without_a_variant_are_whole() {
     let within =
         r#"{"type":"bit_struct","children":{"a":{"type":"tagged","tag_bits":2,"values":{}}},"data":@0}"#;
     assert_eq!(printed(&made(within, &[("u8", &[255])]), &["cat"]), "index,a\n0,3\n");
+}
+
+#[test]
+fn years_of_more_than_four_digits_have_a_sign() {
+    let file = made(
+        r#"{"type":"int","bits":8,"time:rate":0.5,"time:epoch":"9999-12-31T23:59:58Z","data":@0}"#,
+        &[("u8", &[1, 2])],
+    );
+    let expected = "index,time,value\n0,9999-12-31T23:59:58Z,1\n1,+010000-01-01T00:00:00Z,2\n";
+    assert_eq!(printed(&file, &["cat", "--times"]), expected);
+}
+
+#[test]
+fn names_are_told_apart() {
+    let field = r#"{"type":"int","bits":8,"data":@0}"#;
+    let names = [r"a\nb", r"a\\nb", r"\u0000", r"\u001b[2J", "-x"];
+    let children: Vec<_> = names.iter().map(|name| format!(r#""{name}":{field}"#)).collect();
+    let file = made(&format!(r#"{{"type":"group","children":{{{}}}}}"#, children.join(",")), &[("u8", &[7])]);
+    let listed = printed(&file, &["ls"]);
+    let shown: Vec<_> = listed.lines().skip(1).map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(shown, [r"a\nb", r"a\\nb", r"\u{0}", r"\u{1b}[2J", "-x"]);
+    // All of them are as wide as they are shown.
+    let info = printed(&file, &["info"]);
+    let places: Vec<_> = info.lines().filter_map(|line| line.find("int(8), 1 × u8")).collect();
+    assert_eq!(places, [13; 5], "{info}");
+    assert_eq!(printed(&file, &["cat", "FILE", "--", "-x"]), "index,-x\n0,7\n");
+    let (text, code) = said(file.0.clone().run(&file.1, &["cat", "FILE", "-x"]));
+    assert_eq!(code, Some(2));
+    assert!(text.contains("to pass '-x' as a value, use '-- -x'"), "{text}");
+}
+
+#[test]
+fn children_that_differ_in_length_are_named() {
+    let schema = r#"{"type":"record","children":{
+        "a":{"type":"int","bits":8,"data":@0},"b":{"type":"int","bits":8,"data":@1}}}"#;
+    let file = made(schema, &[("u8", &[1, 2, 3]), ("u8", &[1, 2])]);
+    refused(&file, &["cat"], "entity of /entity: its children differ in length: 3 of \"a\", 2 of \"b\"");
 }
