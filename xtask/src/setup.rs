@@ -93,5 +93,7 @@ fn apt_install(packages: &[&str]) -> Result<()> {
         command
     };
     process::run(&mut apt_get(&["update", "--quiet"]))?;
-    process::run(apt_get(&["install", "--quiet", "--yes", "--no-install-recommends"]).args(packages))
+    process::run(
+        apt_get(&["install", "--quiet", "--yes", "--no-install-recommends", "--no-remove"]).args(packages),
+    )
 }

@@ -1,7 +1,8 @@
 //! The host side of Tripoint: files, memory maps, typed reads.
 //!
 //! [`Input`] is where bytes come from, whatever the format: a memory map, or ranges that a [`Fetch`] gets on
-//! demand. It drives the sans-IO readers of [`core_codec`].
+//! demand. It drives the sans-IO readers of [`core_codec`], which is here again for its types: who depends on it under its
+//! own name has to take the same version.
 //!
 //! ```no_run
 //! let file = std_io::IzsFile::open("capture.izs")?;
@@ -24,6 +25,7 @@ mod segments;
 mod stards;
 pub mod tsfile;
 
+pub use core_codec;
 pub use core_codec::Severity;
 pub use error::Error;
 pub use fetch::{Fetch, FileRanges};

@@ -20,6 +20,7 @@ use crate::new_file::{Durability, NewFile};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
+#[must_use = "the file appears when it is committed"]
 pub struct OutputFile(NewFile);
 
 impl OutputFile {

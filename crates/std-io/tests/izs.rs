@@ -19,6 +19,34 @@ fn open(name: &str) -> IzsFile {
 }
 
 #[test]
+fn ids_of_another_file_are_errors() {
+    let schema = |children: &str| format!(r#"{{"entity":{{"type":"group","children":{{{children}}}}}}}"#);
+    let child = |name: &str, data: &str| format!(r#""{name}":{{"type":"bits","bits":8,"data":{data}}}"#);
+    let large = made(&schema(&[child("a", "@0"), child("b", "@1")].join(",")), &[("u8", &[1]), ("u8", &[2])]);
+    let small = made(r#"{"entity":{"type":"bits","bits":8,"data":@0}}"#, &[("u8", &[3])]);
+    let (stream, entity) = (large.find("b").unwrap(), large.schema().find("b").unwrap());
+    let errors = [
+        small.stream(stream).map(drop).unwrap_err(),
+        small.rows(entity).unwrap_err(),
+        small.fields(entity).map(drop).unwrap_err(),
+        small.values(entity, 0..1).map(drop).unwrap_err(),
+        small.scaled_values(entity, 0..1).map(drop).unwrap_err(),
+        small.bits(entity, 0..1).map(drop).unwrap_err(),
+        small.quantities(entity, 0..1).map(drop).unwrap_err(),
+        small.events(entity, 0..1).map(drop).unwrap_err(),
+        small.times(entity, 0..1).map(drop).unwrap_err(),
+        small.time_field(entity).map(drop).unwrap_err(),
+        small.overview(entity, 0..1, 1, 1 << 20).map(drop).unwrap_err(),
+        small.picks(stream, 0..1, 1).map(drop).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.to_string().contains("no such"), "{error}");
+    }
+    let record = large.find("").unwrap_err().to_string();
+    assert!(record.contains("group"), "{record}");
+}
+
+#[test]
 fn a_map_and_positional_reads_give_the_same() {
     for path in every_file() {
         let map = IzsFile::open(&path).unwrap();

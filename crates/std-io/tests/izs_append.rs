@@ -82,6 +82,22 @@ proptest! {
     }
 }
 
+/// As who takes the ids of the file that was written for those of the one that is there would do.
+#[test]
+fn levels_of_summaries_take_nothing_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.izs");
+    write(&path, 5000, Compression::Zstd, &WriteOptions::default().summaries(true));
+    let old = content(&path);
+    let append = IzsAppend::open(&path).unwrap();
+    let level = append.find("/entity/children/adc/summaries/range/levels/0").unwrap();
+    let mut writer = append.start(&WriteOptions::default()).unwrap();
+    let refused = writer.push(level, &[1_u16, 2]).unwrap_err().to_string();
+    assert!(refused.contains("levels/0") && refused.contains("level of a summary"), "{refused}");
+    writer.finish().unwrap().commit().unwrap();
+    assert!(content(&path) == old);
+}
+
 #[test]
 fn new_streams_join_old_ones_in_either_dialect() {
     for dialect in [Dialect::Spec, Dialect::V001] {

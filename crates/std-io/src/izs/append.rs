@@ -5,11 +5,12 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use core_codec::Limits;
-use core_codec::izs::model::SchemaBuilder;
+use core_codec::izs::model::{SchemaBuilder, StreamId};
 use core_codec::izs::raw::Footer;
 use core_codec::izs::reader::{self, Izs};
 use core_codec::izs::writer::Writer;
 
+use super::find_stream;
 use super::writer::{IzsWriter, WriteOptions};
 use crate::error::Error;
 use crate::fetch::FileRanges;
@@ -42,6 +43,7 @@ use crate::new_file::{Durability, NewFile};
 /// writer.finish()?.commit()?;
 ///
 /// let mut append = IzsAppend::open(&path)?;
+/// let adc = append.find("adc")?; // not what named it when the file was written
 /// let schema = append.schema();
 /// let marks = schema.add(schema.root(), "marks", Kind::Timestamp)?;
 /// let marks = schema.stream(marks, Element::U64)?;
@@ -51,7 +53,7 @@ use crate::new_file::{Durability, NewFile};
 /// writer.finish()?.commit()?;
 ///
 /// let file = IzsFile::open(&path)?;
-/// assert_eq!(file.stream(adc)?.read::<u16>(0..4)?, [1, 2, 3, 4]);
+/// assert_eq!(file.stream(file.find("adc")?)?.read::<u16>(0..4)?, [1, 2, 3, 4]);
 /// # Ok::<(), std_io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -107,6 +109,14 @@ impl IzsAppend {
         &mut self.schema
     }
 
+    /// The stream that a JSON pointer or a path of names names, as [`IzsFile::find`](crate::IzsFile::find) does.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`](core_codec::ErrorKind::NotFound).
+    pub fn find(&self, item: &str) -> Result<StreamId, Error> {
+        find_stream(self.schema.schema(), item)
+    }
+
     /// Gets ready to write. The dialect is that of the file, whatever `options` say.
     ///
     /// # Errors
@@ -155,6 +165,7 @@ fn lock(_: &File, _: &Path) -> io::Result<()> {
 
 /// A file with what was added to it: as if nothing had been added unless it is [committed](Self::commit).
 #[derive(Debug)]
+#[must_use = "what was added is kept when it is committed"]
 pub struct AppendedFile {
     out: Out,
     old_len: u64,

@@ -138,18 +138,14 @@ impl IzsFile {
         &self.input
     }
 
-    /// The stream that a JSON pointer or a path of names names: a stream descriptor, or the data of an entity.
+    /// The stream that a JSON pointer or a path of names names: a stream descriptor, or the data of an entity. The entity
+    /// itself, which is what [`values`](Self::values), [`events`](Self::events), [`times`](Self::times) and
+    /// [`overview`](Self::overview) take, is found by [`Schema::find`].
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`].
     pub fn find(&self, item: &str) -> Result<StreamId, Error> {
-        let found = match self.schema().find_item(item) {
-            Some(Target::Stream(stream)) => Some(stream),
-            Some(Target::Entity(entity)) => self.schema()[entity].data(),
-            None => None,
-        };
-        let missing = || core_codec::Error::new("schema", ErrorKind::NotFound("stream")).detail(item);
-        found.ok_or_else(|| missing().into())
+        find_stream(self.schema(), item)
     }
 
     /// The stream whose elements hold `entity`, and its fields; see [`Schema::fields`].
@@ -157,11 +153,20 @@ impl IzsFile {
     /// # Errors
     /// [`ErrorKind::NotFound`] when no stream does.
     pub fn fields(&self, entity: EntityId) -> Result<(StreamId, Vec<Field<'_>>), Error> {
+        self.check_known(entity)?;
         let schema = self.schema();
         schema.fields(entity).ok_or_else(|| {
             let missing = core_codec::Error::new("entity", ErrorKind::NotFound("stream"));
             missing.item(schema.entity_pointer(entity).to_string()).into()
         })
+    }
+
+    /// Sees that an id is not of another schema, which has more entities.
+    fn check_known(&self, entity: EntityId) -> Result<(), Error> {
+        if self.schema().contains(entity) {
+            return Ok(());
+        }
+        Err(core_codec::Error::new("schema", ErrorKind::NotFound("entity")).into())
     }
 
     /// A stream, ready to read.
@@ -461,6 +466,19 @@ impl<'a> IzsStream<'a> {
             total <= most
         };
         blocks.iter().take_while(fits).count().max(1)
+    }
+}
+
+/// The stream that a JSON pointer or a path of names names.
+fn find_stream(schema: &Schema, item: &str) -> Result<StreamId, Error> {
+    let missing = |detail| core_codec::Error::new("schema", ErrorKind::NotFound("stream")).detail(detail);
+    match schema.find_item(item) {
+        Some(Target::Stream(stream)) => Ok(stream),
+        Some(Target::Entity(entity)) => schema[entity].data().ok_or_else(|| {
+            let kind = schema[entity].kind().name();
+            missing(format!("{item:?} is a {kind}, with streams below it at most")).into()
+        }),
+        None => Err(missing(format!("{item:?}")).into()),
     }
 }
 

@@ -78,7 +78,34 @@ impl IzsFile {
     /// Shows `elements` of an entity in `width` columns, a `tagged` field as its tag. Uses the coarsest summary level that is fine enough,
     /// else all elements where that is within the budget, else samples of as many columns as are.
     ///
-    /// The budget is in decoded bytes; an element counts once more for each further field of more than one bit.
+    /// The budget is in decoded bytes; an element counts once more for each further field of more than one bit. Blocks are
+    /// decoded as a whole, so that it has to be a few of them: a few MiB where blocks are as large as those of our writers.
+    /// Without columns, and with a budget that is too small even for a sample, there is nothing to see; see
+    /// [`Overview::basis`].
+    ///
+    /// ```
+    /// # use core_codec::izs::Element;
+    /// # use core_codec::izs::model::{Kind, SchemaBuilder};
+    /// # use std_io::{IzsFile, IzsWriter, WriteOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("capture.izs");
+    /// # let mut schema = SchemaBuilder::new(Kind::Group);
+    /// # let adc = schema.add(schema.root(), "adc", Kind::Int { bits: 12 })?;
+    /// # schema.attribute(adc, "time:rate", 1000)?;
+    /// # schema.attribute(adc, "number:scale", 0.5)?;
+    /// # let stream = schema.stream(adc, Element::U16)?;
+    /// # let mut writer = IzsWriter::create(&path, schema.finish()?, &WriteOptions::default().summaries(true))?;
+    /// # writer.push(stream, &(0..5000).collect::<Vec<u16>>())?;
+    /// # writer.finish()?.commit()?;
+    /// let file = IzsFile::open(&path)?;
+    /// let adc = file.schema().find("adc").expect("the file has one");
+    /// let overview = file.overview(adc, 0..file.rows(adc)?, 100, 4 << 20)?;
+    /// assert_eq!(overview.traces[0].columns.len(), 100);
+    /// assert_eq!(file.values(adc, 7..8)?, [7_u64.into()]);
+    /// assert_eq!(file.quantities(adc, 7..8)?, [3.5]);
+    /// assert_eq!(file.times(adc, 7..8)?[0].to_string(), "0.007");
+    /// # Ok::<(), std_io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the entity has no readable stream, the range passes its end, or a block is damaged.

@@ -103,6 +103,7 @@ impl IzsFile {
     /// # Errors
     /// When a stream is not there or not readable, or the children of a group differ in length.
     pub fn rows(&self, entity: EntityId) -> Result<u64, Error> {
+        self.check_known(entity)?;
         let node = &self.schema()[entity];
         match node.kind() {
             Kind::Group | Kind::Record => {
@@ -153,6 +154,7 @@ impl IzsFile {
     /// # Errors
     /// When the range passes the end, holds too much at once (32 MiB, estimated), or a block is damaged.
     pub fn values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        self.check_known(entity)?;
         self.values_within(entity, elements, &mut self.reading(entity, false))
     }
 
@@ -163,6 +165,7 @@ impl IzsFile {
     /// As [`values`](Self::values), and when a scale is not a number that a double holds, or is that of an entity which
     /// is not a number, such as a `bit_struct`.
     pub fn scaled_values(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Value>, Error> {
+        self.check_known(entity)?;
         self.check_scales(entity)?;
         self.values_within(entity, elements, &mut self.reading(entity, true))
     }

@@ -84,6 +84,7 @@ impl IzsFile {
     /// When the entity has no valid [clock](core_codec::izs::model::Schema::clock), the range passes the end, or a
     /// block is damaged.
     pub fn times(&self, entity: EntityId, elements: Range<u64>) -> Result<Vec<Moment>, Error> {
+        self.check_known(entity)?;
         let schema = self.schema();
         let of = match schema.time_field(entity)? {
             Some(time) => time.entity,
@@ -107,6 +108,7 @@ impl IzsFile {
     /// # Errors
     /// When there is none.
     pub fn time_field(&self, record: EntityId) -> Result<TimeField, Error> {
+        self.check_known(record)?;
         let found = self.schema().time_field(record)?;
         found.ok_or_else(|| self.no_view(record, "no events: no child is a time"))
     }

@@ -175,7 +175,8 @@ impl<W: Write> IzsWriter<W> {
     /// Appends elements to a stream.
     ///
     /// # Errors
-    /// When the stream's elements are of another width, or a block cannot be written; the file is lost then.
+    /// When the stream's elements are of another width, when nothing has been taken; when a block cannot be written, and
+    /// the file is lost.
     pub fn push<T: Sample>(&mut self, stream: StreamId, elements: &[T]) -> Result<(), Error> {
         let element = self.writer.element(stream)?;
         if element != T::ELEMENT {

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::names::{in_v001, set_in_v001};
+use super::time::{Rate, parse_rfc3339};
 use super::{
     Descriptor, Entity, EntityId, Kind, Link, Method, Object, Role, Schema, Stream, StreamId, Value,
 };
@@ -22,7 +23,8 @@ pub const MIN_BLOCK: u64 = crate::izs::schema::MIN_BLOCK as u64;
 /// Deepest nesting of entities, so that the JSON stays within the 128 levels that the reference reads.
 const MAX_DEPTH: usize = 60;
 
-/// Builds a [`Schema`] from the root down. Each mistake is an error of the call that makes it.
+/// Builds a [`Schema`] from the root down. A mistake is an error of the call that makes it, or of
+/// [`finish`](Self::finish) where more calls might have mended it.
 ///
 /// ```
 /// use core_codec::izs::Element;
@@ -153,14 +155,17 @@ impl SchemaBuilder {
     /// Attributes keep the order in which they are set.
     ///
     /// # Errors
-    /// When `key` means something else in a schema, is the role of an entity that a file in dialect V has, or `value` is or holds null or a number that is not finite:
-    /// the reference cannot open a file with one.
+    /// When `key` means something else in a schema, is the role of an entity that a file in dialect V has, or `value` is or
+    /// holds null or a number that is not finite: the reference cannot open a file with one. When `key` is one that readers
+    /// compute with (`time:rate`, `time:epoch`, `number:scale`, `number:offset`), and `value` is of no use for that.
     pub fn attribute(&mut self, entity: EntityId, key: &str, value: impl Into<Value>) -> Result<(), Error> {
         if RESERVED.contains(&key) {
             return Err(self.refuse(entity, "cannot have an attribute of that name").detail(key));
         }
         let value = value.into();
-        check_attribute(&value).map_err(|reason| self.refuse(entity, reason).detail(key))?;
+        check_attribute(&value)
+            .and_then(|()| check_meaning(key, &value))
+            .map_err(|reason| self.refuse(entity, reason).detail(key))?;
         let is_old = (entity.0 as usize) < self.old.0;
         // Those of a new entity are renamed when all are there.
         if is_old && self.schema.names == Dialect::V001 {
@@ -399,6 +404,20 @@ pub(super) fn check_attribute(value: &Value) -> Result<(), &'static str> {
     }
 }
 
+/// Whether readers can compute with the value.
+fn check_meaning(key: &str, value: &Value) -> Result<(), &'static str> {
+    let number = value.as_f64();
+    let (fits, reason) = match key {
+        "time:rate" => (number.and_then(Rate::from_hertz).is_some(), "needs a rate in hertz"),
+        "time:epoch" => {
+            (value.as_str().and_then(parse_rfc3339).is_some(), "needs a date and time of RFC 3339")
+        }
+        "number:scale" | "number:offset" => (number.is_some(), "needs a number"),
+        _ => return Ok(()),
+    };
+    if fits { Ok(()) } else { Err(reason) }
+}
+
 impl Schema {
     /// Whether the kind of the entity has a stream, and no entity above holds its bits.
     #[must_use]
@@ -435,6 +454,17 @@ mod tests {
         assert!(error(schema.attribute(field, "x", Value::Null)).contains("null"));
         assert!(error(schema.attribute(field, "x", f64::NAN)).contains("not finite"));
         assert!(error(schema.attribute(field, "x", Value::Array([Value::Null].into()))).contains("null"));
+        for (key, value) in [
+            ("time:rate", Value::from("fast")),
+            ("time:rate", 0.into()),
+            ("time:epoch", "yesterday".into()),
+            ("number:scale", "x".into()),
+            ("number:offset", true.into()),
+        ] {
+            assert!(error(schema.attribute(field, key, value)).contains("needs a"), "{key}");
+        }
+        schema.attribute(field, "time:rate", 48_000).unwrap();
+        schema.attribute(field, "number:offset", -5).unwrap();
         assert!(error(schema.stream_with(field, Element::U16, 5000, Compression::None)).contains("4096"));
         assert!(error(schema.stream_with(field, Element::U16, 1 << 40, Compression::None)).contains("found"));
         assert!(error(schema.clone().finish()).contains("needs a stream"));

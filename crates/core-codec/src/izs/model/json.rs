@@ -108,7 +108,9 @@ macro_rules! from {
 
 from!(
     bool => Self::Bool,
+    u32 => |value: u32| Self::Unsigned(value.into()),
     u64 => Self::Unsigned,
+    i32 => |value: i32| i64::from(value).into(),
     i64 => |value| u64::try_from(value).map_or(Self::Negative(value), Self::Unsigned),
     f64 => Self::Float,
     &str => |value: &str| Self::String(value.into()),

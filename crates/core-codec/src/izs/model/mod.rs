@@ -54,11 +54,12 @@ use crate::error::Error;
 use crate::izs::raw::Dialect;
 use crate::limits::Limits;
 
-/// Names an entity of one [`Schema`].
+/// Names an entity of one [`Schema`]; see [`StreamId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(u32);
 
-/// Names a stream of one [`Schema`].
+/// Names a stream of one [`Schema`]. Of another, such as that of a file which was written by this one, it may name any:
+/// [find](Schema::find_item) it there anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(u32);
 
@@ -327,6 +328,20 @@ impl Schema {
         };
         let v001 = self[data].descriptor().is_ok_and(|descriptor| descriptor.dialect == Dialect::V001);
         v001 && bit_struct.children.iter().all(|&id| self[id].pos.is_none())
+    }
+}
+
+impl Schema {
+    /// Whether there is such an entity: an id may be of another schema.
+    #[must_use]
+    pub fn contains(&self, id: EntityId) -> bool {
+        (id.0 as usize) < self.entities.len()
+    }
+
+    /// The stream, if there is one: an id may be of another schema.
+    #[must_use]
+    pub fn get_stream(&self, id: StreamId) -> Option<&Stream> {
+        self.streams.get(id.index())
     }
 }
 

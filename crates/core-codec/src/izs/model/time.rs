@@ -311,7 +311,7 @@ impl Schema {
 }
 
 /// Nanoseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; digits past nanoseconds are dropped.
-fn parse_rfc3339(text: &str) -> Option<i128> {
+pub(super) fn parse_rfc3339(text: &str) -> Option<i128> {
     let bytes = text.as_bytes();
     let number = |from: usize, len: usize| -> Option<i64> {
         let digits = bytes.get(from..from + len)?;

@@ -83,7 +83,7 @@ impl Izs {
     /// A reader of one stream.
     ///
     /// # Errors
-    /// When its descriptor is not understood, its index lies outside the file, or the index does not have as
+    /// When there is no such stream, its descriptor is not understood, its index lies outside the file, or the index does not have as
     /// many entries as the stream has blocks (one more, for an empty last block, is allowed).
     pub fn stream<'a>(&'a self, id: StreamId, limits: &'a Limits) -> Result<StreamReader<'a>, Error> {
         StreamReader::new(self, id, limits)
@@ -119,7 +119,7 @@ pub fn open<S: Source + ?Sized>(source: &S, limits: &Limits) -> Poll<Izs> {
 /// Where the schema stands, by the footer, which starts at `at`.
 fn place_of_schema(footer: &[u8], at: u64, limits: &Limits) -> Result<Range<u64>, Error> {
     let footer = wire::parse_all("footer", at, footer, Footer::parse)
-        .map_err(|error| error.detail("the file is cut off, or was never finished"))?;
+        .map_err(|error| error.detail("the file is no .izs file, or cut off, or was never finished"))?;
     if footer.reserved != 0 {
         let found = footer.reserved.into();
         let kind = ErrorKind::Mismatch { what: "reserved bytes 4..8 of the footer", expected: 0, found };

@@ -94,7 +94,9 @@ pub struct StreamReader<'a> {
 
 impl<'a> StreamReader<'a> {
     pub(super) fn new(izs: &'a Izs, id: StreamId, limits: &'a Limits) -> Result<Self, Error> {
-        let descriptor = izs.schema[id].descriptor().map_err(|fault| {
+        let unknown = || Error::new("schema", ErrorKind::NotFound("stream"));
+        let stream = izs.schema.get_stream(id).ok_or_else(unknown)?;
+        let descriptor = stream.descriptor().map_err(|fault| {
             Error::new("stream descriptor", ErrorKind::Invalid("not understood"))
                 .item(format!("{}", izs.schema.stream_pointer(id)))
                 .detail(&*fault.reason)

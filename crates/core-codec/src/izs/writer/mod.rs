@@ -287,7 +287,9 @@ impl Writer {
         let size = usize::from(self.element(stream)?.size());
         let track = &self.tracks[stream.index()];
         let closed = self.finished || track.block_bytes == 0 || track.cut_short || track.kept.is_some();
-        let reason = if closed {
+        let reason = if track.is_level {
+            "is a level of a summary, which its stream continues"
+        } else if closed {
             "takes no more elements"
         } else if !bytes.len().is_multiple_of(size) {
             "the bytes end inside an element"
