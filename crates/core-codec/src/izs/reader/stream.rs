@@ -1,5 +1,6 @@
 //! One stream: its block index, its blocks, its elements.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -46,7 +47,7 @@ pub struct BlockDecoder {
 enum State {
     /// The block is stored as it is.
     Plain,
-    Frames(zstd::Decoder),
+    Frames(Box<zstd::Decoder>),
     /// What would take more memory step by step: nothing yet, then all of it.
     Whole(Vec<u8>),
 }
@@ -274,7 +275,7 @@ impl<'a> StreamReader<'a> {
             Method::Known(Compression::None) => return Err(self.wrong_length(block, stored, len)),
             Method::Known(Compression::Zstd) => {
                 let decoder = zstd::Decoder::new(len as u64);
-                State::Frames(decoder.map_err(|kind| self.at_block(block, kind))?)
+                State::Frames(Box::new(decoder.map_err(|kind| self.at_block(block, kind))?))
             }
             Method::Other(name) => return Err(self.unknown(block, name)),
         };
