@@ -276,6 +276,22 @@ fn a_summary_of_an_abandoned_recording_is_refused() {
     recording.finish().unwrap();
 }
 
+/// Nor does one serve two recorders, though each of them be the first recording of its memory.
+#[test]
+fn a_summary_of_another_memory_is_refused() {
+    let [mut one, mut other] = [(); 2].map(|()| Box::new(Recorded::<6>::new(Rle::new())));
+    let [mut of_one, mut of_other] =
+        [(); 2].map(|()| Summary::<BitAndOr, LEVELS>::new(&SCHEMA, PINS).unwrap());
+    let mut one = Recording::start(&mut one, &SCHEMA, Sink::default()).unwrap();
+    let mut other = Recording::start(&mut other, &SCHEMA, Sink::default()).unwrap();
+    one.push_summarised(PINS, &mut of_one, &[1; 3]).unwrap();
+    other.push_summarised(PINS, &mut of_other, &[2; 3]).unwrap();
+    let summary_error = Err(Error::Record(RecordError::Summary { stream: 0 }));
+    assert_eq!(one.push_summarised(PINS, &mut of_other, &[1]), summary_error);
+    one.push_summarised(PINS, &mut of_one, &[1]).unwrap();
+    one.finish().unwrap();
+}
+
 #[test]
 fn nothing_is_refused_too_after_a_failed_write() {
     let mut memory = Box::new(Recorded::<6>::new(Rle::new()));

@@ -38,7 +38,7 @@ reductions! {
     SkipLast = Rule::SkipLast, "`timestamp` in dialect V";
 }
 
-/// What has been seen of a stream of which a summary is built, for one recording, the first that it is used in: 16 bytes a level and about 50 more.
+/// What has been seen of a stream of which a summary is built, for one recording, the first that it is used in: 16 bytes a level and about 60 more.
 /// `R` is what fits the entity.
 ///
 /// The levels themselves are streams of the recording, which [`Entity::summary`](crate::izs::Entity::summary)
@@ -47,8 +47,9 @@ reductions! {
 pub struct Summary<R, const LEVELS: usize> {
     of: StreamDef,
     levels: Levels,
-    /// Which recording of the memory it belongs to, once it has seen elements.
-    recording: u16,
+    /// Which recording it belongs to, once it has seen elements: where the memory is, which stays there as long as it
+    /// records, and which of its recordings.
+    recording: (usize, u16),
     pyramid: Pyramid<LEVELS, TILE_GROUPS>,
     reduction: PhantomData<fn() -> R>,
 }
@@ -66,7 +67,7 @@ impl<R: Reduction, const LEVELS: usize> Summary<R, LEVELS> {
         schema.summaries(&mut |of, levels, rule| {
             if *of == stream.def() && usize::from(levels.count) == LEVELS && rule == R::RULE {
                 let pyramid = Pyramid::new(rule, of.element);
-                found = Some(Self { of: *of, levels, recording: 0, pyramid, reduction: PhantomData });
+                found = Some(Self { of: *of, levels, recording: (0, 0), pyramid, reduction: PhantomData });
             }
         });
         found.ok_or(RecordError::Summary { stream: stream.def().id })
@@ -108,7 +109,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         let seen = self.memory.streams.get(usize::from(def.id)).map(|state| state.elements);
         if !self.declares(summary, def)
             || seen != Some(summary.pyramid.count())
-            || (seen != Some(0) && summary.recording != self.memory.recording)
+            || (seen != Some(0) && summary.recording != self.memory.identity())
         {
             return Err(RecordError::Summary { stream: def.id });
         }
@@ -120,7 +121,7 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
         let together = if self.memory.is_blocked(def.id) { count } else { part.len() as u64 };
         self.memory.admit_groups(summary, together)?;
         let memory = &mut *self.memory;
-        summary.recording = memory.recording;
+        summary.recording = memory.identity();
         let bytes = bytemuck::must_cast_slice(part);
         let first = summary.levels.first;
         summary.pyramid.push_known(R::RULE, T::ELEMENT, bytes, &mut |level, groups| {
@@ -146,6 +147,11 @@ impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize
 impl<E: FrameEncoder, const STREAMS: usize, const LOG: usize, const STAGE: usize, G: Gap>
     Memory<E, STREAMS, LOG, STAGE, G>
 {
+    /// What tells this recording from any other.
+    fn identity(&self) -> (usize, u16) {
+        (core::ptr::from_ref(self).addr(), self.recording)
+    }
+
     /// Whether the block of another stream is being written.
     fn is_blocked(&self, stream: u8) -> bool {
         matches!(self.wire, Wire::Block(open) if open.stream != stream)
