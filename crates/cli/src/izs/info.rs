@@ -1,9 +1,10 @@
 //! The overview: the tree of entities, with a sketch of each trace.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use core_codec::izs::Dialect;
-use core_codec::izs::model::{Descriptor, EntityId, Kind, Object, Role, Schema, StreamId, Value};
+use core_codec::izs::model::{Clock, Descriptor, EntityId, Kind, Object, Role, Schema, StreamId, Value};
 use serde_json::Value as Json;
 use std_io::{Basis, IzsFile, Trace};
 
@@ -101,7 +102,16 @@ pub(super) fn print(file: &IzsFile, out: &mut dyn Write) -> anyhow::Result<Outco
     writeln!(out, "\n")?;
     let fits = decoded_bytes(schema) <= SMALL;
     let names = name_width(schema);
-    let mut printer = Printer { file, out, left: BUDGET, traces, fits, names, outcome: Outcome::Done };
+    let mut printer = Printer {
+        file,
+        out,
+        left: BUDGET,
+        traces,
+        fits,
+        names,
+        clocks: HashMap::new(),
+        outcome: Outcome::Done,
+    };
     printer.entity(schema.root(), 0)?;
     Ok(printer.outcome)
 }
@@ -151,6 +161,8 @@ struct Printer<'a> {
     /// The file is so small that nobody has to share.
     fits: bool,
     names: usize,
+    /// Those that the children of an entity have from it, timestamps and others.
+    clocks: HashMap<(EntityId, bool), Option<Clock>>,
     outcome: Outcome,
 }
 
@@ -200,7 +212,7 @@ impl Printer<'_> {
             }
         };
         let mut facts = vec![format!("{} × {}", human::count(descriptor.end), descriptor.element.name())];
-        if let Ok(clock) = self.file.schema().clock(entity) {
+        if let Some(clock) = self.clock(entity) {
             let rate = clock.rate.hertz();
             facts.push(human::si(rate, "Hz"));
             if *self.file.schema()[entity].kind() != Kind::Timestamp {
@@ -220,6 +232,20 @@ impl Printer<'_> {
             }
         }
         facts
+    }
+
+    fn clock(&mut self, id: EntityId) -> Option<Clock> {
+        let schema = self.file.schema();
+        let entity = &schema[id];
+        let find = || schema.clock(id).ok();
+        let has = |name: &&str| entity.attributes().get(name).is_some();
+        match entity.parent().filter(|_| !["time:rate", "sample_rate", "time:epoch"].iter().any(has)) {
+            Some(parent) => {
+                let key = (parent, *entity.kind() == Kind::Timestamp);
+                *self.clocks.entry(key).or_insert_with(find)
+            }
+            None => find(),
+        }
     }
 
     /// Stored bytes of all blocks; none when there are too many to add up.

@@ -7,6 +7,31 @@ use std_io::{Input, IzsFile};
 use crate::izs_support::made_bytes;
 use crate::{NOTHING, entity, found, found_in_v001, group, only, shown};
 
+/// A group needs no length but as the element of what is above it.
+#[test]
+fn lengths_of_groups() {
+    let unequal = r#"{"type":"group","children":{"a":{"type":"int","bits":8,"data":@0},"b":{"type":"int","bits":8,"data":@1}}}"#;
+    let streams: [(&str, &[u64]); 3] = [("u8", &[1, 2, 3, 4]), ("u8", &[1, 2]), ("u8", &[0, 2])];
+    let inner = |outer: &str| format!(r#"{{"entity":{}}}"#, outer.replace("INNER", unequal));
+    assert_eq!(found(&inner("INNER"), &streams[..2]), NOTHING);
+    assert_eq!(found(&inner(r#"{"type":"group","children":{"g":INNER}}"#), &streams[..2]), NOTHING);
+    for (outer, place) in [
+        (r#"{"type":"fixed_array","elements":2,"child":INNER}"#, "/entity/child"),
+        (r#"{"type":"tuple","names":["x","y"],"child":INNER}"#, "/entity/child"),
+        (
+            r#"{"type":"fixed_array","elements":2,"child":{"type":"group","children":{"g":INNER}}}"#,
+            "/entity/child/children/g",
+        ),
+        (r#"{"type":"group","core:role":"record","children":{"g":INNER}}"#, "/entity/children/g"),
+    ] {
+        let message = format!("E {place} children of a group differ: \"a\" has 4 elements, \"b\" 2");
+        assert_eq!(found(&inner(outer), &streams[..2]), [message]);
+    }
+    let array = r#"{"type":"variable_array","child":INNER,"data":@2}"#;
+    let found = found(&inner(array), &streams);
+    assert!(found[0].starts_with("E /entity/child children of a group differ"), "{found:?}");
+}
+
 #[test]
 fn lengths() {
     let record = group(

@@ -192,9 +192,11 @@ fn fields() {
         logic(&format!(r#"{a},"b":{{"type":"bits","bits":2,"pos":2}}"#)),
         ["W /entity fields \"a\" and \"b\" share bit 2"]
     );
-    // A struct in it shares bits as a whole.
+    // Of a struct in it, its fields count, not the bits between them.
     let inner = r#""b":{"type":"bit_struct","pos":1,"children":{"x":{"type":"bits","bits":1},"y":{"type":"bits","bits":1,"pos":1}}}"#;
-    assert_eq!(logic(&format!("{a},{inner}")), ["W /entity fields \"a\" and \"b\" share bits 1 to 2"]);
+    assert_eq!(logic(&format!("{a},{inner}")), ["W /entity fields \"a\" and \"x\" share bit 1"]);
+    let around = inner.replace("\"pos\":1}", "\"pos\":6}").replace("\"pos\":1,", "\"pos\":0,");
+    assert_eq!(logic(&format!(r#""a":{{"type":"bits","bits":3,"pos":1}},{around}"#)), NOTHING);
     // The variants of a tag share its bits, and may be of any width.
     let tagged = r#""type":"tagged","tag_bits":1,"values":{"a":{"type":"bits","bits":3},"b":{"type":"bits","bits":7}},"data":@0"#;
     assert_eq!(found_in_v001(&entity(tagged), &[("u8", &[0xff])]), NOTHING);
@@ -203,4 +205,41 @@ fn fields() {
         found_in_v001(&entity(&wide), &[("u8", &[0xff])]),
         ["E /entity the field ends at bit 9 of an element of 8 bits"]
     );
+}
+
+#[test]
+fn only_fields_share_an_element() {
+    let logic = |node: &str| {
+        entity(&format!(
+            r#""type":"bit_struct","children":{{"a":{{"type":"bits","bits":1}},"b":{{{node}}}}},"data":@0"#
+        ))
+    };
+    for (node, kind) in [
+        (r#""type":"group","children":{}"#, "group"),
+        (r#""type":"group","children":{"x":{"type":"bits","bits":1,"data":@1}}"#, "group"),
+        (r#""type":"tuple","names":["x"],"child":{"type":"bits","bits":8,"data":@1}"#, "tuple"),
+        (r#""type":"fixed_array","elements":1,"child":{"type":"bits","bits":8,"data":@1}"#, "fixed_array"),
+    ] {
+        let found = found(&logic(node), &[("u8", &[1]), ("u8", &[1])]);
+        let expected = format!("E /entity/children/b expected a field in a bit_struct, found a {kind}");
+        assert!(found.contains(&expected), "{found:?}");
+    }
+    let tagged = r#""type":"tagged","tag_bits":1,"values":{"a":{"type":"group","children":{}}},"data":@0"#;
+    assert_eq!(
+        found_in_v001(&entity(tagged), &[("u8", &[0])]),
+        ["E /entity/values/a expected a field in a tagged, found a group"]
+    );
+    let three = r#""type":"tagged","tag_bits":1,"values":{"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"}},"data":@0"#;
+    assert_eq!(found_in_v001(&entity(three), &[("u8", &[0])]), ["W /entity 3 variants for a tag of 1 bits"]);
+}
+
+#[test]
+fn no_small_file_has_gigabytes_of_findings() {
+    let name = "n".repeat(60_000);
+    let nulls: Vec<_> = (0..20_000).map(|number| format!("\"{number}\":null")).collect();
+    let child = format!(r#""{name}":{{"type":"bits","bits":1,{},"data":@0}}"#, nulls.join(","));
+    let found = found(&group("", &child), &[("u8", &[1])]);
+    assert!(found.iter().map(String::len).sum::<usize>() < 5 << 20, "{}", found.len());
+    let last = found.last().unwrap();
+    assert!(last.starts_with("W  0 more errors and 19") && last.ends_with("are not shown"), "{last}");
 }

@@ -9,7 +9,8 @@ impl Verifier<'_> {
     pub(super) fn lengths(&mut self, id: EntityId) {
         let (pointer, entity) = (self.schema.entity_pointer(id), &self.schema[id]);
         let size = match entity.kind() {
-            Kind::Record | Kind::Group if self.schema.is_record(id) => return self.record(id),
+            Kind::Record => return self.record(id),
+            Kind::Group if self.schema.is_record(id) || self.has_rows(id) => return self.record(id),
             Kind::Tuple { fields } => fields.len() as u64,
             Kind::FixedArray { elements } => (*elements).into(),
             _ => return,
@@ -23,14 +24,27 @@ impl Verifier<'_> {
         }
     }
 
+    /// Whether a group is, with all of its children together, the element of what is above it.
+    fn has_rows(&self, group: EntityId) -> bool {
+        let mut at = group;
+        while let Some(parent) = self.schema[at].parent() {
+            match self.schema[parent].kind() {
+                Kind::Group if !self.schema.is_record(parent) => at = parent,
+                kind => return !matches!(kind, Kind::Opaque(_)),
+            }
+        }
+        false
+    }
+
     fn record(&mut self, id: EntityId) {
         let children = self.schema[id].children().iter();
         let mut lengths = children.filter_map(|&child| Some((child, self.length(child)?)));
         let Some((first, expected)) = lengths.next() else { return };
         if let Some((other, found)) = lengths.find(|(_, length)| *length != expected) {
             let [first, other] = [first, other].map(|id| self.schema[id].name().unwrap_or_default());
+            let kind = if self.schema.is_record(id) { "record" } else { "group" };
             let message =
-                format!("children of a record differ: {first:?} has {expected} elements, {other:?} {found}");
+                format!("children of a {kind} differ: {first:?} has {expected} elements, {other:?} {found}");
             self.error(self.schema.entity_pointer(id), message);
         }
     }

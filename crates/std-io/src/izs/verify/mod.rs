@@ -41,6 +41,9 @@ use core_codec::izs::raw::HEADER;
 use super::IzsFile;
 use crate::error::Error;
 
+/// Bytes of findings that are told, so that a small file cannot make gigabytes of them.
+const MOST_FINDINGS: usize = 4 << 20;
+
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -60,7 +63,8 @@ impl IzsFile {
     pub fn verify(&self, summaries: bool, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
         let schema = self.schema();
         let dialect = schema.streams().find_map(|id| Some(schema[id].descriptor().ok()?.dialect));
-        let mut verifier = Verifier { file: self, schema, dialect, rated: HashSet::new(), report };
+        let mut verifier =
+            Verifier { file: self, schema, dialect, rated: HashSet::new(), findings: Findings::new(report) };
         let has_header = verifier.header()?;
         verifier.keys()?;
         for entity in schema.entities() {
@@ -71,6 +75,7 @@ impl IzsFile {
         }
         verifier.streams(has_header);
         verifier.summaries(summaries);
+        verifier.findings.finish();
         Ok(())
     }
 }
@@ -83,18 +88,51 @@ struct Verifier<'a> {
     dialect: Option<Dialect>,
     /// Entities that have a rate, or are below one that has.
     rated: HashSet<EntityId>,
+    findings: Findings<'a>,
+}
+
+/// Where findings go, as long as they are not too many.
+struct Findings<'a> {
     report: &'a mut dyn FnMut(Finding),
+    /// Bytes of findings that may still be told.
+    left: usize,
+    /// Warnings and errors that were not told.
+    left_out: [u64; 2],
+}
+
+impl<'a> Findings<'a> {
+    fn new(report: &'a mut dyn FnMut(Finding)) -> Self {
+        Self { report, left: MOST_FINDINGS, left_out: [0; 2] }
+    }
+
+    fn tell(&mut self, severity: Severity, item: impl Display, message: impl Into<String>) {
+        if self.left == 0 {
+            self.left_out[usize::from(severity == Severity::Error)] += 1;
+            return;
+        }
+        let (item, message) = (item.to_string(), message.into());
+        self.left = self.left.saturating_sub(item.len() + message.len());
+        (self.report)(Finding { severity, item, message });
+    }
+
+    /// Says how many were too many.
+    fn finish(&mut self) {
+        let [warnings, errors] = self.left_out;
+        if warnings + errors > 0 {
+            let severity = if errors > 0 { Severity::Error } else { Severity::Warning };
+            let message = format!("{errors} more errors and {warnings} more warnings are not shown");
+            (self.report)(Finding { severity, item: String::new(), message });
+        }
+    }
 }
 
 impl Verifier<'_> {
     fn warning(&mut self, item: impl Display, message: impl Into<String>) {
-        let (item, message) = (item.to_string(), message.into());
-        (self.report)(Finding { severity: Severity::Warning, item, message });
+        self.findings.tell(Severity::Warning, item, message);
     }
 
     fn error(&mut self, item: impl Display, message: impl Into<String>) {
-        let (item, message) = (item.to_string(), message.into());
-        (self.report)(Finding { severity: Severity::Error, item, message });
+        self.findings.tell(Severity::Error, item, message);
     }
 
     /// Whether the file begins with the header.

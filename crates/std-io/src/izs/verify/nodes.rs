@@ -1,6 +1,6 @@
 //! Types of entities, what belongs to each, and fields in their element.
 
-use core_codec::izs::model::{EntityId, Kind};
+use core_codec::izs::model::{EntityId, Field, Kind};
 use core_codec::izs::schema::RESERVED;
 use core_codec::izs::{Dialect, Element};
 
@@ -16,6 +16,7 @@ impl Verifier<'_> {
             return if unknown { self.warning(pointer, message) } else { self.error(pointer, message) };
         }
         self.dialect_of_type(id);
+        self.in_element(id);
         self.members(id);
         self.element(id);
         self.names(id);
@@ -34,6 +35,17 @@ impl Verifier<'_> {
         if entity.pos().is_some() && self.dialect == Some(Dialect::V001) {
             let message = "\"pos\" in dialect V, whose reader puts fields one after the other";
             self.warning(pointer, message);
+        }
+    }
+
+    /// Whether what shares the elements of another is bits of them.
+    fn in_element(&mut self, id: EntityId) {
+        let (schema, entity) = (self.schema, &self.schema[id]);
+        let Some(parent) = entity.parent() else { return };
+        if !entity.kind().is_field() && matches!(schema[parent].kind(), Kind::BitStruct | Kind::Tagged { .. })
+        {
+            let [found, of] = [id, parent].map(|id| schema[id].kind().name());
+            self.error(schema.entity_pointer(id), format!("expected a field in a {of}, found a {found}"));
         }
     }
 
@@ -114,6 +126,12 @@ impl Verifier<'_> {
                     self.warning(pointer, format!("two values are called {name:?}"));
                 }
             }
+            Kind::Tagged { tag_bits } => {
+                let variants = self.schema[id].children().len();
+                if variants as u64 > 1u64.checked_shl((*tag_bits).into()).unwrap_or(u64::MAX) {
+                    self.warning(pointer, format!("{variants} variants for a tag of {tag_bits} bits"));
+                }
+            }
             _ => {}
         }
     }
@@ -151,16 +169,15 @@ impl Verifier<'_> {
     /// Whether fields of a `bit_struct` share bits: allowed with `pos`, but more often a slip. What the variants of a
     /// `tagged` share is its point, and they need not be of one width.
     fn overlap(&mut self, id: EntityId) {
-        let entity = &self.schema[id];
-        if *entity.kind() != Kind::BitStruct {
+        let is_struct = |id: EntityId| *self.schema[id].kind() == Kind::BitStruct;
+        // One inside another is told of with that.
+        if !is_struct(id) || self.schema[id].parent().is_some_and(is_struct) {
             return;
         }
-        let place = |&field: &EntityId| {
-            let position = self.schema.bit_position(field);
-            (position, position.saturating_add(self.schema.width(field)), field)
-        };
-        let mut fields: Vec<_> =
-            entity.children().iter().map(place).filter(|(start, end, _)| start < end).collect();
+        let Some((_, fields)) = self.schema.fields(id) else { return };
+        let place =
+            |field: &Field| (field.position, field.position.saturating_add(field.width), field.entity);
+        let mut fields: Vec<_> = fields.iter().map(place).filter(|(start, end, _)| start < end).collect();
         fields.sort_unstable();
         // None ends after `furthest` of those before.
         let mut furthest: Option<(u32, EntityId)> = None;

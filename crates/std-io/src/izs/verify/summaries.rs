@@ -1,6 +1,8 @@
 //! Summaries: their levels, and the groups in these.
 
-use core_codec::izs::model::{EntityId, Role, StreamId, Summary};
+use std::fmt::{self, Display};
+
+use core_codec::izs::model::{EntityId, Role, Schema, StreamId, Summary};
 use core_codec::izs::summary::{MIN_GROUPS, Rule};
 
 use super::values::Values;
@@ -11,6 +13,19 @@ use crate::izs::{Budget, IzsStream};
 /// Groups of the last level that are too many. A recorder may leave out coarse levels; but the reference waits for one
 /// where a column of its display stands for 16 groups of the last, and a display has a thousand of them.
 const TOO_FINE: u64 = 16 * MIN_GROUPS;
+
+/// Where a summary stands: a JSON pointer that is made only where it is told.
+struct Place<'a> {
+    schema: &'a Schema,
+    entity: EntityId,
+    key: &'a str,
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}/summaries/{}", self.schema.entity_pointer(self.entity), token(self.key))
+    }
+}
 
 /// Where the groups of a level come from.
 #[derive(Clone, Copy)]
@@ -42,9 +57,9 @@ impl Verifier<'_> {
 
     fn summary(&mut self, id: EntityId, summary: &Summary, budget: Option<&mut Budget>) {
         let schema = self.schema;
-        let pointer = format!("{}/summaries/{}", schema.entity_pointer(id), token(&summary.key));
+        let pointer = &Place { schema, entity: id, key: &summary.key };
         for (name, _) in summary.other.iter().filter(|(name, _)| *name != "base_level") {
-            self.warning(&pointer, format!("unknown member {name:?} of a summary"));
+            self.warning(pointer, format!("unknown member {name:?} of a summary"));
         }
         let Some(data) = schema[id].data().filter(|&data| schema[data].role() == Role::Data) else { return };
         // Of a stream whose length is not that it is told already.
@@ -57,15 +72,15 @@ impl Verifier<'_> {
                 kind.name(),
                 element.name()
             );
-            return self.warning(&pointer, message);
+            return self.warning(pointer, message);
         };
-        let Some(base) = self.base_level(&pointer, summary, rule) else { return };
+        let Some(base) = self.base_level(pointer, summary, rule) else { return };
         let below = Below { stream: data, groups: length, values: 1, size: 1 << base };
-        self.levels(&pointer, summary, rule, below, budget);
+        self.levels(pointer, summary, rule, below, budget);
     }
 
     /// log2 of the elements of a group of level 0, where each level can have one.
-    fn base_level(&mut self, pointer: &str, summary: &Summary, rule: Rule) -> Option<u8> {
+    fn base_level(&mut self, pointer: &Place, summary: &Summary, rule: Rule) -> Option<u8> {
         let (expected, levels) = (rule.base_level(), summary.levels.len());
         let message = match summary.base_level {
             Some(base) if usize::from(base) + levels > 64 && base < 64 => {
@@ -91,7 +106,7 @@ impl Verifier<'_> {
 
     fn levels(
         &mut self,
-        pointer: &str,
+        pointer: &Place,
         summary: &Summary,
         rule: Rule,
         mut below: Below,
