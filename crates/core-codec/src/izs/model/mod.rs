@@ -341,7 +341,7 @@ impl Schema {
     /// The stream, if there is one: an id may be of another schema.
     #[must_use]
     pub fn get_stream(&self, id: StreamId) -> Option<&Stream> {
-        self.streams.get(id.index())
+        self.streams.get(id.0 as usize)
     }
 }
 
