@@ -340,6 +340,11 @@ impl<'a> StreamReader<'a> {
                     place.read += step.read as u64;
                     match step.written {
                         0 if is_rest => frames.finish().map_err(fail)?,
+                        // It has had all that a step needs, and would be given the same again.
+                        0 if step.read == 0 => {
+                            let reason = "no progress";
+                            return Err(fail(ErrorKind::Codec { codec: "zstd", reason }).into());
+                        }
                         0 => continue,
                         _ => {}
                     }

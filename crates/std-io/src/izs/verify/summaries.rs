@@ -15,13 +15,13 @@ use crate::izs::{Budget, IzsStream};
 const TOO_FINE: u64 = 16 * MIN_GROUPS;
 
 /// Where a summary stands: a JSON pointer that is made only where it is told.
-struct Place<'a> {
+struct SummaryPointer<'a> {
     schema: &'a Schema,
     entity: EntityId,
     key: &'a str,
 }
 
-impl Display for Place<'_> {
+impl Display for SummaryPointer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}/summaries/{}", self.schema.entity_pointer(self.entity), token(self.key))
     }
@@ -57,7 +57,7 @@ impl Verifier<'_> {
 
     fn summary(&mut self, id: EntityId, summary: &Summary, budget: Option<&mut Budget>) {
         let schema = self.schema;
-        let pointer = &Place { schema, entity: id, key: &summary.key };
+        let pointer = &SummaryPointer { schema, entity: id, key: &summary.key };
         for (name, _) in summary.other.iter().filter(|(name, _)| *name != "base_level") {
             self.warning(pointer, format!("unknown member {name:?} of a summary"));
         }
@@ -80,7 +80,7 @@ impl Verifier<'_> {
     }
 
     /// log2 of the elements of a group of level 0, where each level can have one.
-    fn base_level(&mut self, pointer: &Place, summary: &Summary, rule: Rule) -> Option<u8> {
+    fn base_level(&mut self, pointer: &SummaryPointer, summary: &Summary, rule: Rule) -> Option<u8> {
         let (expected, levels) = (rule.base_level(), summary.levels.len());
         let message = match summary.base_level {
             Some(base) if usize::from(base) + levels > 64 && base < 64 => {
@@ -106,7 +106,7 @@ impl Verifier<'_> {
 
     fn levels(
         &mut self,
-        pointer: &Place,
+        pointer: &SummaryPointer,
         summary: &Summary,
         rule: Rule,
         mut below: Below,
